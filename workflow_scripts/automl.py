@@ -46,10 +46,10 @@ MOST_COLUMNS, MOST_NOTES = 40, 30
 #: Maximum characters of a cell there.
 LONGEST = 60
 #: How users change the roles of columns.
-HOW = "to change it: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
+HOW = "to change this: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
 #: Columns that divide or weight the rows; each is an option.
 ROLES = {
-    "group": "column whose rows of one value are never divided, such as patient",
+    "group": "column, such as patient, whose rows with the same value stay together",
     "time": "column of dates or numbers: the latest rows are the test rows",
     "fold": "column of integers: the rows of the first fold are the test rows",
     "weight": "column of numbers above 0: how much each row counts",
@@ -66,14 +66,14 @@ def main() -> None:
     """Parse the command line; search, deliver, and print where the results are."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--data", required=True, help="CSV, Parquet or ARFF file")
-    parser.add_argument("--target", required=True, help="its column to predict")
-    parser.add_argument("--minutes", type=_minutes, default=10, help="of the search (10)")
+    parser.add_argument("--target", required=True, help="column to predict")
+    parser.add_argument("--minutes", type=_minutes, default=10, help="length of the search (10)")
     parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
-    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="to use (all)")
-    parser.add_argument("--name", help="of the results (the file's)")
+    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="cores to use (all)")
+    parser.add_argument("--name", help="name of the results (the file's)")
     for role, what in ROLES.items():
         parser.add_argument(f"--{role}", help=what)
-    parser.add_argument("--test", help="file with the same columns, whose rows the card tests on")
+    parser.add_argument("--test", help="file of test rows with the same columns")
     parser.add_argument("--columns", help="as in a study: '{numeric: [income], drop: [id]}'")
     options = parser.parse_args()
     # make passes empty text for options that were not given.
@@ -237,16 +237,16 @@ class Search:
         """Describe how the rows are divided."""
         split = self.study["split"]
         if "folds" in split:
-            return "validation by folds"
+            return "cross-validation"
         if "train_rows" not in split:
             by_fold = "fold" in self.study["datasets"][self.study["study"]].get("columns", {})
-            return "a quarter of the others validates" if by_fold else "60/20/20 % split"
+            return "a quarter of the others for validation" if by_fold else "60/20/20 % split"
         share = split["train_rows"]["share"]
         return (
-            f"large: pipelines are fitted on {100 * share:g} % of the training rows, about "
-            f"{share * split['train'] * rows:.0f}, so that most take less than "
+            f"large: pipelines are fitted on {100 * share:g} % of the training rows (about "
+            f"{share * split['train'] * rows:.0f}), so that most take less than "
             f"{self.study['limits']['seconds']} s (split in study.yaml), and tested on "
-            f"{split['test'] * rows:.0f}"
+            f"{split['test'] * rows:.0f} rows"
         )
 
     def _continue(self) -> bool:
@@ -265,8 +265,8 @@ class Search:
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return False  # an earlier mistake in table or target: nothing was evaluated
             raise UserError(
-                f"'{self.folder}' is of another study, table, target or division of rows; choose "
-                "another name (ENSEMBLE= of make, --name), or move that folder"
+                f"'{self.folder}' belongs to another study, table, target or division of rows; "
+                "choose another name (ENSEMBLE= of make, --name), or move that folder"
             )
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which
         # depend on it: otherwise the search would start again.
@@ -367,7 +367,7 @@ class Search:
         left = 60 * self.minutes - self.searched
         rest = f"{duration(left)} of the search left"
         if left <= 0:
-            rest = f"the time is up, but {LEAST} pipelines are tried in any case"
+            rest = f"the time is up, but at least {LEAST} pipelines are tried"
         return (
             f"{self._pipelines(state['evaluations'])}{failed}, best {self.metric.title} {best}, "
             f"{rest}"
@@ -425,7 +425,7 @@ class Search:
             return False
         del content["deliver"]["limits"]
         self._save(content)
-        print("note: no pipeline of the ensemble is within the limits: it is made without them")
+        print("note: no pipeline of the ensemble is within the limits: built without limits")
         return True
 
     def tell(self) -> None:

@@ -32,4 +32,4 @@ def test_sizes_of_tables_and_the_share_that_is_evaluated():
     assert "tables of 500 to 1,000 configurations" in text
     assert "up to 50 % of them are evaluated" in text
     assert "%" not in caveat(manifests(1000), None)
-    assert "per data set and split (the repeats go round over 3)" in caveat(manifests(9), 3, 3)
+    assert "per data set and split (the repeats cycle through 3)" in caveat(manifests(9), 3, 3)

@@ -31,7 +31,7 @@ def test_verdict_with_three_repeats_says_that_nothing_can_be_significant():
 def test_verdict_over_many_data_sets():
     clear = {f"d{i}": {"A": [0.1, 0.1], "B": [0.2 + i / 100, 0.3]} for i in range(8)}
     answer = said(final(clear))
-    assert "is statistically secure" in answer.headline
+    assert "is significant" in answer.headline
     assert answer.summary.loc["B", "p"] == pytest.approx(2 / 2**8)
     clear |= {f"more{i}": {"A": [0.1, 0.1], "B": [0.3 + i / 100, 0.3]} for i in range(8)}
     assert any("; against B p < 0.0001." in sentence for sentence in said(final(clear)).sentences)
@@ -40,7 +40,7 @@ def test_verdict_over_many_data_sets():
     }
     answer = said(final(noisy), "B")
     assert answer.leader == "A"
-    assert "is not statistically secure" in answer.headline
+    assert "is not significant" in answer.headline
 
 
 def test_a_leader_that_loses_to_the_next_is_not_secure():
@@ -53,7 +53,7 @@ def test_a_leader_that_loses_to_the_next_is_not_secure():
     answer = said(final(lost | won))
     assert answer.leader == "A"
     assert answer.summary.loc["B", "p_holm"] < 0.05
-    assert "over B, the next, is not statistically secure" in answer.headline
+    assert "over B, the runner-up, is not significant" in answer.headline
 
 
 def test_verdict_says_that_methods_are_left_out():
@@ -77,7 +77,7 @@ def test_verdict_on_one_data_set_tests_its_repeats():
     assert "significant on the one data set" in answer.headline
     assert any("own split" in s for s in answer.sentences)
     text = " ".join(said(results, splits=3).sentences)
-    assert "The 10 repeats of a data set go round over 3 splits." in text
+    assert "The 10 repeats of a data set cycle through 3 splits." in text
     assert "own split" not in text
     assert "fixed split" not in text
 

@@ -225,11 +225,11 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     [
         (([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b")), []),
         (([0, 1] * 60, [0.1] * 120, ERROR, ("a", "b")),
-         ["not clearly better than a prediction that knows no column", "It never predicts 'b'"]),
+         ["not clearly better than the baseline, which uses no column", "It never predicts 'b'"]),
         (([0, 1] * 60, [0.1, 0.9] * 60, ERROR, ("a", "b")), ["almost perfect"]),
         (([0, 1] * 10, [0.1, 0.9] * 9 + [0.1, 0.2], ERROR, ("a", "b")), ["only 20 test rows"]),
         (([0] * 95 + [1] * 5, [0.2] * 94 + [0.7] * 4 + [0.3] * 2, ERROR, ("a", "b")),
-         ["Fewer than 10 test rows are of 'b'"]),
+         ["Fewer than 10 test rows per class: 'b'"]),
         (([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"), "5 of 6 failed"),
          ["5 of 6 failed."]),
         (([0.0, 1.0, -1.0] * 20, [0.1, 0.1, 0.1] * 20, SQUARED_ERROR), ["not clearly better"]),

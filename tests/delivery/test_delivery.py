@@ -185,8 +185,8 @@ def test_onnx_leaves_out_members_that_cannot_be_converted(root, delivered, tmp_p
     parity = json.loads((folder / "parity.json").read_text(encoding="utf-8"))
     assert list(parity["largest_difference_of_onnx"]) == [str(number) for number in used]
     said = (folder / "card.html").read_text(encoding="utf-8")
-    assert "pipeline.onnx predict them within" in said
-    assert "ensemble.onnx, from the columns on, predicts within" in said
+    assert "pipeline.onnx reproduce them within" in said
+    assert "ensemble.onnx, from columns to output, does so within" in said
     assert (folder / "ensemble.onnx").is_file()
     features, found = model.prepare(FRAME), 0
     for member, weight in zip(model.manifest["members"], model.weights_, strict=True):
@@ -212,12 +212,12 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
     rows, model = rows[1:], load_ensemble(folder)
     wrong = (model.predict(rows) != rows["target"]).mean()
     said = (folder / "card.md").read_text(encoding="utf-8")
-    assert f"{len(rows)} test rows of more.csv, which neither" in said
+    assert f"{len(rows)} test rows of more.csv that neither" in said
     assert f"| error | {wrong:.4g} |" in said
-    assert "rows of more.csv that are of no known class in 'target' are left out: 1" in said
+    assert "rows of more.csv with an unknown class in 'target' are left out: 1" in said
     assert "refitted on all rows" in said
-    assert "As the search found them" not in said
-    copies = f"{len(rows)} of the {len(rows)} test rows are in the table, too"
+    assert "Before they were refitted" not in said
+    copies = f"{len(rows)} of the {len(rows)} test rows are also in the table"
     assert copies in said
     assert {row["column"] for row in model.explain()} == set(FRAME)
 
@@ -237,7 +237,7 @@ def test_rows_of_a_file_to_test_on(tmp_path):
     assert found.labels.tolist() == [1, -1, 0]
     assert found.weights.tolist() == [1, 2, 3]
     assert found.groups.tolist() == [0, 1, 0]
-    assert "rows of rows.csv that are without a number in 'y' are left out: 1" in found.notes[0]
+    assert "rows of rows.csv without a number in 'y' are left out: 1" in found.notes[0]
     assert "'x'" in found.notes[1]
     for text, line in (
         ("y,g,w\n1,2,3\n", "has no column 'a'"),
@@ -660,7 +660,7 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     assert "&lt;b&gt;RS-ES&lt;/b&gt;" in page
     text = (delivered / "card.md").read_text(encoding="utf-8")
     assert "\\<b\\>RS-ES" in text
-    for title in ("How good", "By class", "Calibration", "Columns", "The search", "Checked"):
+    for title in ("How good is it?", "By class", "Calibration", "Columns", "The search", "Checks"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page
 
@@ -684,7 +684,7 @@ def test_the_card_says_what_the_data_lost():
     note = "column 'name' is dropped by the base preparation: 9 distinct among 9 values"
     assert card._reading({"dropped": dropped, "notes": [note]}, preparation) == [note]
     assert card._reading({"dropped": {}}, preparation) == [
-        "All columns and rows of the table were used as they are."
+        "All columns and rows of the table were used unchanged."
     ]
 
 
@@ -702,7 +702,7 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert model.manifest["temperature"] != 1
     text = (folder / "card.md").read_text(encoding="utf-8")
     assert "limits (members 1)" in text
-    assert "no test rows are left for them" in text
+    assert "no rows are left to test them" in text
     own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
     assert not np.array_equal(  # fitted on other rows
         model.member_predictions(own.X_test)[0], once.member_predictions(own.X_test)[0]
@@ -721,7 +721,7 @@ def test_rows_with_weights_are_refitted_and_tested_with_them(tmp_path):
         assert len(chosen.weights) == len(chosen.y_train)
     assert chosen.weights[-len(labels) :].tolist() == inputs.test_weights.tolist()
     text = (deliver(tmp_path, tmp_path / "out", rows="all") / "card.md").read_text("utf-8")
-    assert "Rows count by their weights" in text
+    assert "Rows are weighted by the column" in text
     assert "hue" not in text.partition("## Columns")[2].partition("## ")[0]
 
 

@@ -60,14 +60,14 @@ def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     card = (tmp_path / "made/card.md").read_text()
     error = np.average(wrong, weights=inputs.test_weights)
     assert f"| error | {error:.4g} |" in card
-    assert re.search(r"They are of \d+ groups of one 'alcohol' each, and intervals are of", card)
+    assert re.search(r"They form \d+ groups, one per 'alcohol', and the intervals reflect", card)
     assert "too short" not in card
     counts = np.bincount(inputs.y_train, inputs.weights)
     commonest = inputs.classes[counts.argmax()]
     baseline = np.average(labels != counts.argmax(), weights=inputs.test_weights)
     assert f"baseline: always '{commonest}'" in card.replace("\\", "")
     assert re.search(rf"\| error \| {error:.4g} \|.*\| {baseline:.4g} \|\n", card)
-    assert "Rows count by their weights, the column proline: in the fits" in card
+    assert "Rows are weighted by the column proline: in the fits" in card
 
 
 def test_calibration_weights_rows():

@@ -45,7 +45,7 @@ def test_numbers_by_hand():
     # Within data sets: variances 2 and 8 of one degree of freedom each, mean 5. Between their means
     # 40.5, of which 5 / 2 comes from the runs.
     assert "| RS | +6.50 | [-50.68, +63.68] | 2/0/0 | 6.36 | 73.50 | 6.16 | 2.24 |" in text
-    assert "Of 1 comparison without any effect, about 0.05 would have an interval" in text
+    assert "Of 1 comparison without any true effect, about 0.05 would have an interval" in text
     assert "older code" not in text
 
 
@@ -54,9 +54,9 @@ def test_runs_that_are_not_whole_and_stale_rows_do_not_count():
     old = rows({("d", 0, "gone"): 0.9}, stale="yes")
     text = evidence_page.page(STUDY, some + old)
     assert text.startswith("**3 of 4 runs**")
-    assert "1 rows of older code are stale, and left out here." in text.partition("\n")[0]
+    assert "1 stale rows of older code are left out here." in text.partition("\n")[0]
     assert "| e | 1 | 10.00 | 10.00 | 50.00 |" in text
-    assert "No run is finished." in evidence_page.page(STUDY, old)
+    assert "No run has finished." in evidence_page.page(STUDY, old)
 
 
 def test_divisions_have_a_table_of_their_own():

@@ -43,8 +43,8 @@ def test_a_claim_is_shown_with_its_interval(study):
     text = ledger.page({"verdict": (study, rows(made))})
     found = line(text, "DivBO is significantly better than RS-ES")
     # Differences 1, 2 and 3 points: mean 2, half width 4.303 / sqrt(3) = 2.48.
-    assert found[2:4] == ["[verdict](verdict/README.md), 0 of 112 runs", "**could not be seen**"]
-    assert found[4].startswith("RS-ES − DivBO: 2.00 [-0.48, 4.48]; sees ")
+    assert found[2:4] == ["[verdict](verdict/README.md), 0 of 112 runs", "**undecided**"]
+    assert found[4].startswith("RS-ES − DivBO: 2.00 [-0.48, 4.48]; detectable ")
     assert found[4].endswith("; 3 data sets")
     assert line(text, "DivBO is significantly better than RB-ES")[3:] == ["not attempted", ""]
     # The third one is about the suggestions of DivBO and RS-ES.
@@ -80,7 +80,7 @@ def test_runs_are_counted_while_some_are_missing(study):
 
 def test_without_evidence_nothing_is_attempted():
     text = ledger.page({})
-    assert "**could not be seen** |" not in text
+    assert "**undecided** |" not in text
     assert line(text, "DivBO (Shen")[-1] == str(len(claims.load("divbo")))
     assert "[verdict]" not in text
 

@@ -216,7 +216,7 @@ def test_autogluons_single_run_is_tested_against_all_repeats(tmp_path):
     )
     shown = [t for s in found.sections for t in s.parts if isinstance(t, Table)]
     notes = [note for table in shown for note in table.notes]
-    assert any("AutoGluon's number is taken as known" in note for note in notes)
+    assert any("AutoGluon's number is treated as fixed" in note for note in notes)
     assert not any("nothing can be significant" in note for note in notes)
 
 
@@ -244,8 +244,8 @@ def test_friedmans_two_forms_may_disagree(tmp_path):
     made.write(tmp_path, content, ordered)
     text = words(page("statistics", tmp_path, content))
     # Rank sums 4, 5 and 9: chi-square 14/3, F = 2 * 14/3 / (6 - 14/3) = 7 with 2 and 4 degrees.
-    assert "Friedman χ² = 4.67, p = 0.097; in the F form" in text
-    assert "F = 7.00, p = 0.049. Only the F form says so." in text
+    assert "Friedman χ² = 4.67, p = 0.097; in the more powerful F form" in text
+    assert "F = 7.00, p = 0.049. Only the F form is significant." in text
 
 
 def test_statistics_by_hand(tmp_path):
@@ -264,7 +264,7 @@ def test_statistics_by_hand(tmp_path):
     # All data sets have the same ranks: chi-square is N (k - 1) = 14.
     assert "differ by more than chance: Friedman χ² = 14.00, p = 0.00091" in text
     assert "(Nemenyi, all pairs at once, α = 0.05) only where they are more than 1.25 apart" in text
-    assert "DivBO differs in this sense from RS-ES." in text
+    assert "DivBO differs significantly from RS-ES." in text
     row = rows(found, "over-data-sets")["RS-ES"]
     # 2 / 2^7 = 0.0156, times 2 by Holm.
     # Differences are the same on all data sets: nothing says how much they vary.
@@ -281,7 +281,7 @@ def test_statistics_by_hand(tmp_path):
     assert over[-2:] == ["+5.00", "+5.00"]
     # d0: error 15.025 %, 100 test rows: sqrt(0.15025 * 0.84975 / 100) = 3.57 points.
     assert rows(found, "resolution")["d0"] == ["15.03", "0.02", "100", "3.57"]
-    assert "they cannot show whether another split of the same data would" in text
+    assert "but not whether another split of the same data would, let alone other data" in text
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -303,7 +303,7 @@ def test_pages_of_unfinished_studies_say_what_is_missing(tmp_path, name, case):
         assert found.reason or "None of them has results yet." in words(found)
     if name == "statistics" and case == "one run":
         assert "needs at least 2 data sets and 3 methods; there are 1 and 2" in words(found)
-        assert "one repeat a data set: nothing can be said" in words(found)
+        assert "With one repeat per data set, the spread over repeats is unknown." in words(found)
 
 
 def test_the_same_results_give_the_same_files(whole):

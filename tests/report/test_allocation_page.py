@@ -80,7 +80,7 @@ def test_page(results, tmp_path):
     ]
     text, table, panels = page.sections[0].parts
     assert "(mean of 2 runs): 3 → 1.5." in text
-    assert "in the last round has 100 % of all there" in text
+    assert "in the last round got 100 % of that round's evaluations" in text
     assert "(mean of 1 runs): 3 → 2 → 1." in page.sections[1].parts[0]
     assert [[cell.text for cell in row] for row in table.rows] == [
         ["a", "1.0 (−1)", "1.5", "2.5"],

@@ -54,7 +54,7 @@ def test_the_table(study, tmp_path):
     page = pages.make(PAGE, load(content, results), tmp_path)
     assert not page.error and not page.reason
     text, table = page.sections[0].parts
-    assert "not searches: the path of a search depends on the validation rows" in text
+    assert "not searches: the path of a search depends on its validation rows" in text
     # Means 2 and 0 points: half width 12.706 * 1; between divisions 1, data sets 2 - 1 / 3.
     (row,) = table.rows
     shown = ["brier", "+1.00", "−11.71 to +13.71", "16.33", "1.29", "1.00"]
@@ -62,7 +62,7 @@ def test_the_table(study, tmp_path):
     assert table.columns[-2:] == ["sd between data sets", "sd between divisions"]
     data = pd.read_csv(tmp_path / "tables/divisions-rules.csv")
     assert data["between_division"].tolist() == pytest.approx([0.01])
-    assert "Of 1 comparison without any effect" in table.notes[0]
+    assert "Of 1 comparison without any true effect" in table.notes[0]
 
 
 def test_differences_that_do_not_vary_have_no_interval(study, tmp_path, monkeypatch):
@@ -74,7 +74,7 @@ def test_differences_that_do_not_vary_have_no_interval(study, tmp_path, monkeypa
     page = pages.make(PAGE, load(content, results), tmp_path)
     (row,) = page.sections[0].parts[1].rows
     assert [cell.text for cell in row][1:4] == ["+2.00", "–", "–"]
-    assert "here none has" in page.sections[0].parts[1].notes[0]
+    assert "here none does" in page.sections[0].parts[1].notes[0]
 
 
 def test_runs_that_are_missing_or_made_otherwise_are_named(study, tmp_path):

@@ -106,5 +106,5 @@ def test_without_times_to_predict_there_is_no_such_page(tmp_path):
     content = made.study(("RS", "DivBO"), ["quake"], repeats=1)
     made.write(tmp_path, content, lambda m, d, r: ([np.nan] * 8, [np.nan] * 8))
     results = load(content, tmp_path)
-    assert "time to predict is not known" in pages.make(TIMES, results, tmp_path / "x").reason
+    assert "is the time to predict known" in pages.make(TIMES, results, tmp_path / "x").reason
     assert pages.make(EACH, results, tmp_path / "x").error == ""

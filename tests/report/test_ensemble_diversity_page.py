@@ -96,8 +96,8 @@ def test_the_tables(study):
     data = pd.read_csv(results / "report/tables/ensemble-diversity-measures-validation.csv")
     assert len(data) == 3 * 2 * 2 and set(data["part"]) == {"validation"}
     assert data.loc[data["method"] == "RS-ES", "kw_variance"].tolist() == [0.405] * 4
-    assert "vote or feed another model have no such decomposition" in text
-    assert "do not count:" not in text
+    assert "vote or feed another model have none" in text
+    assert "ensembles are left out:" not in text
 
 
 def test_ensembles_of_single_members_do_not_count(study):
@@ -122,7 +122,7 @@ def test_ensembles_without_measures_are_counted(study, older):
     else:
         write_measures(second, "DivBO", iteration=9, disagreement=0.9)
     text = page(content, results)
-    assert "2 of 12 ensembles do not count:" in text
+    assert "2 of 12 ensembles are left out:" in text
     assert rows(results, "measures-test")["disagreement"][3] == "0.100"
 
 

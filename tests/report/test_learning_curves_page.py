@@ -57,7 +57,7 @@ def test_the_table_and_the_figures(study):
     for name in ("index.html", "pages/over-data-sets.html"):
         whole = text_of(results / "report" / name)
         assert (
-            f"6 data sets are of 2 sources only, the same rows to test on (quake, {NAMES[0]}"
+            f"6 data sets come from only 2 sources, with the same test rows (quake, {NAMES[0]}"
             in whole
         )
     table = pd.read_csv(results / "report/tables/learning-curves-learning-curves.csv")

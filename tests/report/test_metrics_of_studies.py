@@ -28,9 +28,9 @@ TITLES = {
 }
 #: What may be called an error whatever the metric: other things.
 OTHER = (
-    "not an error of the study",
+    "not an error in the study",
     "the learner raised an error",
-    "the error of the test part itself",
+    "the sampling error of the test part itself",
     "TimeoutError",
     "status error failures data sets",  # headings of the causes of failures
 )

@@ -233,8 +233,8 @@ def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
 def test_figure_1_is_said_to_be_of_20_runs(report):
     file = report[1] / "report/pages/minimum-diversity.html"
     text = text_of(file)
-    assert "Figure 1 of the paper is of 20 runs on quake (10 by default elsewhere); ours " in text
-    assert "ours is of 2 runs per data set." in text
+    assert "Figure 1 of the paper shows 20 runs on quake (10 by default elsewhere); ours " in text
+    assert "ours has 2 runs per data set." in text
 
 
 # Table 4

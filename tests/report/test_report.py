@@ -70,7 +70,7 @@ def test_the_answer_comes_first(whole):
              "How was it made?"]  # fmt: skip
     places = [text.index(heading) for heading in order]
     assert places == sorted(places)
-    assert "Nothing: every result of the study is there." in text
+    assert "Nothing: the study is complete." in text
 
 
 def test_error_table_has_means_deviations_and_the_best_in_bold(whole):
@@ -317,7 +317,9 @@ def test_ensembles_without_their_refits_are_counted(tmp_path):
             "iterations_with_failed_refits": iterations})  # fmt: skip
     write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
-    assert "Some of these ensembles are not what their method asks for, as pipelines" in text
+    assert (
+        "Some of these ensembles differ from what their method specifies, because pipelines" in text
+    )
     data = pd.read_csv(tmp_path / "report/tables/failed-refits.csv")
     expected = {"method": "RS", "dataset": "wind", "runs": 2, "failed": 1, "ever": 2}
     assert data.to_dict("records") == [expected]
@@ -330,7 +332,7 @@ def test_the_reference_without_results_is_replaced_openly(tmp_path):
     page_ = Page((tmp_path / "report/pages/significance.html").read_text(encoding="utf-8"))
     assert "DivBO, the reference method, has no results" in squeezed(page_)
     text = squeezed(read(tmp_path / "report"))
-    assert "Left out, for want of results there: DivBO." in text
+    assert "Left out, for lack of results: DivBO." in text
 
 
 def test_names_cannot_inject_markup(tmp_path):
@@ -364,7 +366,7 @@ def test_origins_and_settings_are_told(whole):
     for fact in ("0123456789abcdef", "uncommitted changes", "node-1", "limits.seconds"):
         assert fact in text
     assert "Searches ran from 2025-01-01 08:00 to 2025-01-03 09:00 UTC." in text
-    assert "18 searches, 0.1 hours of searching" in text
+    assert "18 searches, 0.1 hours of search in total" in text
 
 
 def test_latex_is_escaped_and_rectangular():
@@ -540,9 +542,11 @@ def test_writes_that_are_rejected_end_the_report_with_one_line(whole, tmp_path):
 def test_with_few_repeats_the_page_says_that_same_means_nothing(whole):
     html = Page((whole[1] / "report/pages/significance.html").read_text(encoding="utf-8"))
     text = squeezed(html)
-    assert "With 3 paired repeats at most the smallest possible p-value is 0.25" in text
+    assert "With at most 3 paired repeats, the smallest possible p-value is 0.25" in text
     study = {"x": pd.DataFrame({"method": ["B"], "pairs": [6], "outcome": ["better"]})}
-    assert not any("paired repeats at most" in n for n in counts_table(study, "A", ERROR, "").notes)
+    assert not any(
+        "paired repeats, the smallest" in n for n in counts_table(study, "A", ERROR, "").notes
+    )
 
 
 def test_error_axis_does_not_go_far_below_zero():
@@ -558,5 +562,5 @@ def test_sentences_about_what_is_left_out_are_apart(tmp_path):
     made.write(tmp_path, study, lambda m, d, r: ([0.3] * 8, [0.3] * 8), {("DivBO", "quake", 0)})
     write.write(study, tmp_path, tmp_path / "report")
     text = squeezed(read(tmp_path / "report"))
-    assert "there: DivBO. What is missing" in text
+    assert "lack of results: DivBO. What is missing" in text
     assert "(1 data set, 1 run per method)" in text

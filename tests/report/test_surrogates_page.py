@@ -109,7 +109,7 @@ def test_page_of_another_metric(results, tmp_path):
     page = pages.make("ensemble_search.papers.divbo.surrogates", load(study, results), tmp_path)
     assert (page.error, page.reason) == ("", "")
     about, *rest = page.sections[0].parts
-    assert "A performance surrogate is asked for the log loss of the held-out ones" in about
+    assert "A performance surrogate predicts the log loss of the held-out ones" in about
     table = next(p for p in rest if getattr(p, "name", "") == "surrogates-tau")
     assert table.columns[-1] == "250"  # what the paper prints is about errors
     assert not any("Printed" in note for note in table.notes)

@@ -34,7 +34,7 @@ def test_frequencies_by_hand(tmp_path):
     (section,) = make(tmp_path).sections
     text, table = section.parts
     assert "on 20 data sets; in parentheses those of the paper, on 39 others" in text
-    assert "The paper has 150 evaluations, the study 3 evaluations." in text
+    assert "The paper has 150 evaluations; the study has 3 evaluations." in text
     assert table.columns == ["", "ESMBO", "RS", "SMBO", "ERS", "expected rank"]
     # 16 of 20 and 0.54 of 39: share 0.628, error 0.1329; 0.8 - 0.54 < 2 errors.
     assert [c.text for c in table.rows[0]] == [
@@ -54,8 +54,8 @@ def test_a_regression_stands_beside_a_regression(tmp_path):
 
 
 def test_what_the_page_needs(tmp_path):
-    assert "none of the ESMBO paper's" in make(tmp_path / "a", space="divbo").reason
-    assert "none of the ESMBO paper's" in make(tmp_path / "c", metric="brier").reason
+    assert "the ESMBO paper has no such" in make(tmp_path / "a", space="divbo").reason
+    assert "the ESMBO paper has no such" in make(tmp_path / "c", metric="brier").reason
     assert "lacks some of the paper's methods" in make(tmp_path / "b", METHODS[:3]).reason
 
 

@@ -148,7 +148,7 @@ def test_the_study_has_the_evaluations_that_fitted_into_the_time(made):
 
 @pytest.mark.slow
 def test_the_ensemble_predicts_new_rows(made, capsys):
-    assert "90 rows, 'left': 2 classes, minimising the error, validation by folds" in made.said
+    assert "90 rows, 'left': 2 classes, minimising the error, cross-validation" in made.said
     (command,) = re.findall(r"^use it: +(.*python.*)$", made.said, re.M)
     assert (made.folder / "new.csv").read_text() == "colour,size\nred,3.0\nblue,27.0\nred,\n"
     elsewhere = {**made.environment, "PATH": os.defpath}  # without the project's environment
@@ -158,11 +158,11 @@ def test_the_ensemble_predicts_new_rows(made, capsys):
     assert found.left.tolist()[:2] == ["no", "yes"]
     (page,) = re.findall(r"^card: +(.*)$", made.said, re.M)
     card = (made.folder / page).read_text(encoding="utf-8")
-    (headline,) = re.findall(r"^Wrong for .* of the test rows .*$", made.said, re.M)
+    (headline,) = re.findall(r"^Wrong on .* of the test rows .*$", made.said, re.M)
     assert headline.partition(";")[0] in card
     assert "caution: There are only 18 test rows" in made.said
     assert "limits of the ensemble: 50 MB, 10 ms per row (deliver.limits in" in made.said
-    assert "Limits asked for: predict_ms_per_row 10, size_mb 50." in card
+    assert "Requested limits: predict_ms_per_row 10, size_mb 50." in card
     assert not (made.results / "report").exists()
     with chdir(made.folder):
         for show in TUTORIAL[1:]:
@@ -184,7 +184,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
         (["--data", "none.csv"], "file: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
-        (["--name", "tiny"], "'results/tiny' is of another study, table, target or"),
+        (["--name", "tiny"], "'results/tiny' belongs to another study, table, target or"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
@@ -259,7 +259,7 @@ def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, 
     assert corrected.study["datasets"]["mine"]["target"] == "right"
     corrected._write(1000)
     corrected.checkpoints.mkdir(parents=True)
-    with pytest.raises(UserError, match="is of another study, table, target or"):
+    with pytest.raises(UserError, match="belongs to another study, table, target or"):
         automl.Search(SimpleNamespace(**options, target="wrong"))
 
 
@@ -270,7 +270,7 @@ def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(f"x,y\n{rows}")
     options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
     first = automl.Search(SimpleNamespace(**options, minutes=1))
-    assert "fitted on 69.4 % of the training rows, about 999, so that most take less than 10 s" in (
+    assert "on 69.4 % of the training rows (about 999), so that most take less than 10 s" in (
         first.summary
     )
     first._write(1000)
@@ -403,9 +403,7 @@ def test_progress_says_why_a_search_goes_on():
         search._progress(state) == "3 pipelines, 1 failed, best error 0.25, 40 s of the search left"
     )
     search.searched = 61.0
-    assert search._progress(state).endswith(
-        "the time is up, but 12 pipelines are tried in any case"
-    )
+    assert search._progress(state).endswith("the time is up, but at least 12 pipelines are tried")
 
 
 def test_what_runs_around_a_search_imports_no_slow_library():

@@ -241,8 +241,8 @@ def test_repeats_go_round_over_the_splits_of_the_tables(going_round):
         assert pd.read_parquet(scores).test_error.iloc[-1] == pytest.approx(wrong.mean())
         assert readers.losses(scores.parent)[1][-1].tolist() == wrong.tolist()
     text = (folder / "round/report/index.html").read_text(encoding="utf-8")
-    assert "The 12 repeats of a data set go round over 2 splits." in text
-    assert "per data set and split (the repeats go round over 2)" in text
+    assert "The 12 repeats of a data set cycle through 2 splits." in text
+    assert "per data set and split (the repeats cycle through 2)" in text
     assert going_round.planned() == {}
     assert going_round.script("verify", "--study", "study.yaml", "--sample", "1").returncode == 0
 

@@ -1,1 +1,1 @@
-"""From stored scores to tables and figures, one module a question."""
+"""From stored scores to tables and figures, one module per question."""

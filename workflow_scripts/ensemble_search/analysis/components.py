@@ -1,10 +1,10 @@
-"""Where the variance of a difference comes from: data sets, splits, seeds, divisions.
+"""Variance components of a difference: data sets, splits, seeds, divisions.
 
-The difference of two methods on data set d, split s and seed r is modelled as the sum of a mean and
-of independent effects of d, of s within d, and of r within s, with the variances tau², s² and r².
-Over S splits per data set and R seeds per split, the mean of a data set has the variance
-tau² + s²/S + r²/(S·R): more seeds on one split leave the first two as they are. An interval over
-the data sets' means (``effects.intervals``) covers all parts, whatever they are.
+The difference between two methods on data set d, split s and seed r is modelled as the sum of a
+mean and independent effects of d, of s within d, and of r within s, with variances tau², s² and r².
+With S splits per data set and R seeds per split, the mean of a data set has variance tau² + s²/S +
+r²/(S·R): more seeds on one split do not reduce the first two parts. An interval over the data sets'
+means (``effects.intervals``) covers all parts, whatever their sizes.
 """
 
 from typing import Any
@@ -12,29 +12,29 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: What the levels are called.
+#: Names of the levels.
 LEVELS = {"dataset": "data sets", "split": "splits", "repeat": "repeats", "division": "divisions"}
 
 
 def components(values: pd.Series) -> pd.Series:
     """Estimate variance components of nested levels by analysis of variance, without bias.
 
-    This is Henderson's method 1: the sums of squares between groups are set equal to their
-    expectations, which for unequal numbers too are sums of the components with known factors
-    (Henderson, 1953; Searle, Casella and McCulloch, Variance Components, 1992, Section 5.2).
+    This is Henderson's method 1: sums of squares between groups are equated to their expectations,
+    which are sums of the components with known factors, even for unequal group sizes (Henderson,
+    1953; Searle, Casella and McCulloch, Variance Components, 1992, Section 5.2).
 
     Parameters
     ----------
     values
-        One a row, with an index of unique rows: the levels from the outermost to the innermost,
-        each within those before it, such as (dataset, split, repeat).
+        Values with a unique index of levels, from the outermost to the innermost, each nested in
+        the previous ones, such as (dataset, split, repeat).
 
     Returns
     -------
     variances
-        By level; the estimate can be negative where a component is small. NaN where a level cannot
-        be seen: the first one with a single group, others with one group in each of the level
-        before, whose variance then includes theirs.
+        Indexed by level; the estimate can be negative if a component is small. NaN if a level
+        cannot be estimated: the first level if it has a single group; any other if every group of
+        the level above has one group, so that the variance of that level includes it.
     """
     names = list(values.index.names)
     centred = values - values.mean()
@@ -45,7 +45,7 @@ def components(values: pd.Series) -> pd.Series:
             codes[tuple(names[:depth])] = own
     levels = list(codes.values())
     sizes = [np.bincount(own) for own in levels]
-    # Sums of squares of the groups' means, and how often each component is in their expectation.
+    # Sums of squares of the groups' means, and the factor of each component in their expectation.
     squares = [
         (np.bincount(own, centred) ** 2 / n).sum() for own, n in zip(levels, sizes, strict=True)
     ]
@@ -63,20 +63,20 @@ def components(values: pd.Series) -> pd.Series:
 
 
 def deviations(tests: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Standard deviations of the difference of each other method from one, by level.
+    """Standard deviations of the difference between each other method and the reference, by level.
 
     Parameters
     ----------
     tests
         Losses, shape (rows, methods), with the index of :func:`components`.
     reference
-        The method that the others are compared with.
+        The method to compare the others with.
 
     Returns
     -------
     deviations
-        Square roots of the components, 0 where these are negative; index: the other methods; a
-        column a level, without levels that cannot be seen.
+        Square roots of the components, 0 where they are negative. Index: the other methods; one
+        column per level that can be estimated.
     """
     others = tests.columns.drop(reference)
     found = {method: components(tests[method] - tests[reference]) for method in others}

@@ -1,14 +1,14 @@
-"""Error over iterations, and how much sooner the reference gets there (Figure 4; F.11)."""
+"""Error over iterations, and the speed-up of the reference (Figure 4; F.11)."""
 
 import numpy as np
 import pandas as pd
 
 
 def deliverable(scores: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Error of what a method would deliver at each iteration, in column ``value``.
+    """Error of the model that a method would deliver at each iteration, in column ``value``.
 
-    For ``validation_error`` the best observed so far (running minimum, as in Figure 3 of the DivBO
-    paper); for ``test_error`` that of the current ensemble. NaN before the first success.
+    For ``validation_error``, the best observed so far (running minimum, as in Figure 3 of the DivBO
+    paper); for ``test_error``, that of the current ensemble. NaN before the first success.
     """
     keys = ["method", "dataset", "repeat"]
     frame = scores[[*keys, "iteration", column]].rename(columns={column: "value"})
@@ -26,7 +26,7 @@ def error_curves(scores: pd.DataFrame, column: str) -> pd.DataFrame:
     -------
     curves
         Columns ``dataset``, ``method``, ``iteration``, ``mean``, ``std`` (divisor n - 1; NaN for
-        one repeat), ``repeats``. The mean is NaN while some repeat has no model yet.
+        one repeat), ``repeats``. The mean is NaN as long as some repeat has no model.
     """
     frame = deliverable(scores, column)
     groups = frame.groupby(["dataset", "method", "iteration"], observed=True)["value"]
@@ -37,24 +37,24 @@ def error_curves(scores: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def speed_up(curves: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """How many times fewer iterations the reference needs for a method's final validation error.
+    """Factor by which the reference needs fewer iterations for a method's final validation error.
 
     Speed-up = T / first iteration at which the reference's mean best-observed validation error is
-    at most the method's at the last iteration T. A method without a model there, in any repeat, is
-    level with the reference's first models.
+    at most the method's at the last iteration T. If a method has no model at T in some repeat, the
+    reference reaches it with its first models.
 
     Parameters
     ----------
     curves
-        Of :func:`error_curves` for ``validation_error``.
+        Result of :func:`error_curves` for ``validation_error``.
     reference
         Name of the reference method.
 
     Returns
     -------
     speed_up
-        Columns ``dataset``, ``method``, ``iteration`` and ``speed_up``; both NaN where the
-        reference never gets there.
+        Columns ``dataset``, ``method``, ``iteration`` and ``speed_up``; both NaN if the reference
+        never reaches that error.
     """
     rows = []
     for dataset, group in curves.groupby("dataset", observed=True, sort=False):

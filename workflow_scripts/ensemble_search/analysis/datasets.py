@@ -1,4 +1,4 @@
-"""What the data sets are: sizes, classes, kinds of columns, and what became of the columns."""
+"""Description of the data sets: sizes, classes, kinds of columns, and how columns are used."""
 
 import json
 from collections import Counter
@@ -16,24 +16,23 @@ KINDS = ("numeric", "date", "boolean", "categorical")
 
 
 def table(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
-    """Describe the data sets, one row each.
+    """Describe the data sets, one row per data set.
 
     Parameters
     ----------
     study
-        As ``Results`` has it.
+        In the format of ``Results``.
     results
-        Folder of the study's results; ``dataset.json`` is in ``data`` beside it.
+        Folder of the study's results; ``dataset.json`` is in the sibling folder ``data``.
 
     Returns
     -------
     table
         Columns ``dataset``, ``rows``, ``features`` (as fetched), ``prepared`` (after the base
         preparation of the first split), ``classes`` (0 in regression), ``smallest_class`` (share
-        of the rows; NaN in regression), one
-        for each kind of column, ``missing`` (share of the values), ``left_out`` (columns of the
-        source that no search sees). Data sets that are not fetched yet are left out; what is only
-        known after the split is NaN before it.
+        of the rows; NaN in regression), one for each kind of column, ``missing`` (share of the
+        values), ``left_out`` (columns of the source that no search sees). Data sets that have not
+        been fetched are left out; values that are only known after the split are NaN until then.
     """
     rows = []
     for dataset, described, split in _described(study, results):
@@ -58,8 +57,7 @@ def table(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
 def gone(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
     """List the columns of the sources that no search sees: ``dataset``, ``column``, ``why``.
 
-    What is made of one column and dropped alone (rare categories, parts of dates) is counted in a
-    row of its data set.
+    Dropped parts of a column (rare categories, parts of dates) are counted in one row per data set.
     """
     rows = []
     for dataset, described, split in _described(study, results):
@@ -75,7 +73,7 @@ def gone(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
 
 
 def notes(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
-    """List what the fetch and the first split noted: ``dataset``, ``note``."""
+    """List the notes of the fetch and the first split: ``dataset``, ``note``."""
     rows = [
         (name, note)
         for name, found, split in _described(study, results)
@@ -85,7 +83,7 @@ def notes(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
 
 
 def reading(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
-    """Describe how columns are read, and what becomes of them: ``dataset``, ``prepare.READING``."""
+    """Describe how columns are read and used: ``dataset``, ``prepare.READING``."""
     rows = [
         (name, *row)
         for name, _, split in _described(study, results)
@@ -101,12 +99,12 @@ def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, s
 
 
 def caveat(study: Mapping[str, Any]) -> str:
-    """Return which data sets are parts of one source; empty if none are.
+    """Return a sentence that names data sets from the same source; empty if there are none.
 
     Parameters
     ----------
     study
-        As ``Results`` has it.
+        In the format of ``Results``.
     """
     groups: dict[str, list[str]] = {}
     for name in study["datasets"]:
@@ -116,9 +114,9 @@ def caveat(study: Mapping[str, Any]) -> str:
     if not shared:
         return ""
     return (
-        f"The {len(study['datasets'])} data sets are of {len(groups)} source"
-        f"{'s' if len(groups) > 1 else ''} only, the same rows to test on ({'; '.join(shared)}). "
-        "Ranks, intervals and tests over data sets take them for independent, and so are too sure."
+        f"The {len(study['datasets'])} data sets come from only {len(groups)} source"
+        f"{'s' if len(groups) > 1 else ''}, with the same test rows ({'; '.join(shared)}). Ranks, "
+        "intervals and tests over data sets treat them as independent, and so are overconfident."
     )
 
 

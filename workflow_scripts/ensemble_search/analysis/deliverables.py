@@ -1,4 +1,4 @@
-"""What methods deliver after their last evaluation: loss, size, and time to predict."""
+"""The methods' final models: loss, size and prediction time."""
 
 import pandas as pd
 
@@ -7,17 +7,17 @@ from ensemble_search.analysis.load import Results
 
 
 def deliverables(results: Results) -> pd.DataFrame:
-    """Average over the repeats that all methods have finished.
+    """Average over the repeats that all methods finished.
 
     Returns
     -------
     deliverables
         One row per data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
-        ``std`` (test loss, and its deviation over repeats, divisor n - 1), ``validation`` (lowest
-        observed), ``members`` (unique ones), ``milliseconds`` (to predict 1000 rows: the sum over
-        the members, on validation and test rows; NaN if not known) and ``seconds`` (to fit and
-        predict all evaluations of a run). Runs without a model count as ``Losses.with_failures``
-        says.
+        ``std`` (test loss and its standard deviation over repeats, divisor n - 1), ``validation``
+        (lowest observed), ``members`` (number of unique ones), ``milliseconds`` (to predict 1000
+        rows: the sum over the members, on validation and test rows; NaN if unknown) and ``seconds``
+        (to fit and predict all evaluations of a run). Runs without a model are treated as in
+        ``Losses.with_failures``.
     """
     compared, keys = results.compared, ["dataset", "method"]
     table = ranks.spreads(ranks.final_errors(compared)).rename(columns={"mean": "test"})

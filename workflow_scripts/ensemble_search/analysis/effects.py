@@ -1,4 +1,4 @@
-"""How large a difference is, apart from how sure: effect sizes and intervals."""
+"""The size of a difference, as opposed to its significance: effect sizes and intervals."""
 
 import functools
 
@@ -8,7 +8,7 @@ import pandas as pd
 from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.ranks import DIGITS
 
-#: Power at which the smallest difference is given, and level of the two-sided test.
+#: Power and two-sided level of the test for the smallest detectable difference.
 POWER, LEVEL = 0.8, 0.05
 
 
@@ -25,9 +25,10 @@ def magnitude(delta: float) -> str:
 
 
 def over_datasets(errors: pd.DataFrame, method: str) -> pd.Series:
-    """Rank-biserial correlation of each other method with one, paired over data sets.
+    """Rank-biserial correlation of each other method with ``method``, paired over data sets.
 
-    ``errors`` are mean errors, shape (data sets, methods); positive where the others' are higher.
+    ``errors`` are mean errors, shape (data sets, methods). Positive if the other method's are
+    higher.
     """
     others = errors.columns.drop(method)
     found = {other: wilcoxon.rank_biserial(errors[other], errors[method]) for other in others}
@@ -35,22 +36,22 @@ def over_datasets(errors: pd.DataFrame, method: str) -> pd.Series:
 
 
 def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Compare each other method with one over the repeats of each data set.
+    """Compare each other method with ``method`` over the repeats of each data set.
 
     Parameters
     ----------
     final
         Errors, index (dataset, repeat), one column per method.
     method
-        Column that the others are compared with.
+        The column to compare the others with.
 
     Returns
     -------
     tests
-        Columns of ``wilcoxon.compare``, and ``p_holm`` (adjusted for the other
-        methods of the same data set), ``holm`` (the outcome by it), ``delta`` (Cliff's, positive
-        where the other method's errors are higher) and ``magnitude``; the last two are NaN and
-        empty with a single repeat.
+        Columns of ``wilcoxon.compare``, and ``p_holm`` (adjusted for the other methods on the same
+        data set), ``holm`` (the outcome based on it), ``delta`` (Cliff's delta, positive if the
+        other method's errors are higher) and ``magnitude``. With a single repeat, the last two are
+        NaN and empty.
     """
     tests = wilcoxon.compare(final, method)
     by_dataset = tests.groupby("dataset", sort=False)["p"]
@@ -66,24 +67,24 @@ def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
 
 
 def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
-    """95 % intervals of differences in mean error and mean rank, with data sets as the units.
+    """95 % intervals of differences in mean error and mean rank, with data sets as units.
 
-    They are those of Student's t: percentiles of resampled data sets are too short where these are
-    few (they cover 84 to 88 % with six).
+    They use Student's t: bootstrap percentiles over few data sets give too short intervals
+    (coverage 84 to 88 % with six).
 
     Parameters
     ----------
     errors
         Mean errors, shape (data sets, methods).
     method
-        The method that the others are compared with.
+        The method to compare the others with.
 
     Returns
     -------
     table
-        Index: the other methods. ``error`` and ``rank``: mean of theirs minus the method's;
-        ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: ends of the intervals, NaN with
-        fewer than two data sets; ``detectable``: see :func:`detectable`.
+        Index: the other methods. ``error`` and ``rank``: the other method's mean minus that of
+        ``method``; ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: ends of the
+        intervals, NaN with fewer than two data sets; ``detectable``: see :func:`detectable`.
     """
     from scipy.special import stdtrit
 
@@ -102,12 +103,12 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
 
 
 def detectable(differences: np.ndarray, power: float = POWER, level: float = LEVEL) -> float:
-    """Smallest mean difference that a t-test over these data sets would find with some power.
+    """Smallest mean difference that a t-test over these data sets would detect with ``power``.
 
     Parameters
     ----------
     differences
-        One per data set, of shape (n,); their standard deviation is taken as true.
+        One per data set, of shape (n,); their standard deviation is assumed to be the true one.
     power
         Probability of a significant test. Default 0.8.
     level
@@ -126,7 +127,7 @@ def detectable(differences: np.ndarray, power: float = POWER, level: float = LEV
 
 @functools.cache
 def _factor(n: int, power: float, level: float) -> float:
-    """Smallest mean in units of its standard error, for :func:`detectable`."""
+    """Smallest detectable mean in units of its standard error, for :func:`detectable`."""
     from scipy import optimize, stats
 
     limit = stats.t.ppf(1 - level / 2, n - 1)
@@ -136,12 +137,13 @@ def _factor(n: int, power: float, level: float) -> float:
 
 
 def by_chance(table: pd.DataFrame) -> str:
-    """Return how many of :func:`intervals` would leave out 0 by chance, and how many do."""
+    """Return how many of :func:`intervals` would exclude 0 by chance, and how many do."""
     k = len(table)
     ends = table["error_low"], table["error_high"]
     found = int((((ends[0] > 0) | (ends[1] < 0)) & (ends[0] < ends[1])).sum())
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
-        f"Of {comparisons} without any effect, about {LEVEL * k:.2g} would have an interval "
-        f"without 0 by chance; here {found or 'none'} {'has' if found < 2 else 'have'}."
+        f"Of {comparisons} without any true effect, about {LEVEL * k:.2g} would have an "
+        f"interval that excludes 0 by chance; here {found or 'none'} "
+        f"{'does' if found < 2 else 'do'}."
     )

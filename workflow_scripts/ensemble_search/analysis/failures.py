@@ -1,4 +1,4 @@
-"""Failed evaluations by cause, and ensembles that lack refits."""
+"""Failed evaluations by cause, and ensembles with missing refits."""
 
 import re
 
@@ -10,14 +10,14 @@ from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import OK, STATUSES
 
 FAILED = tuple(s for s in STATUSES if s != OK)
-#: Addresses and numbers, with their unit of memory; not digits that end a name, as in float64.
+#: Addresses and numbers, with memory units; not digits at the end of a name, as in float64.
 _NUMBER = re.compile(
     r"0x[0-9a-fA-F]+|(?<![A-Za-z\d])[-+]?(?:(?:\d[\d,]*)?\.?\d+\.?(?:[eE][-+]?\d+)?|nan\b|inf\b)"
     r"(?:\s?[KMGT]?i?B\b)?"
 )
-#: Numbers in a row, as of arrays and their shapes, however many.
+#: Any sequence of numbers, such as arrays and their shapes.
 _NUMBERS = re.compile(r"(?:[\[(]+\s*)?#(?:[\s,;x×()\[\].…]*#)*(?:[\s,.…]*[\])]+)?")
-#: Messages are stored up to a length; where that cuts them depends on the digits before.
+#: Length to compare: stored messages are truncated at a point that depends on their digits.
 _TOLD_APART = 150
 
 
@@ -27,8 +27,8 @@ def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
     Returns
     -------
     table
-        Index: values of the column, in the order of the observations.
-        ``evaluations``, one column per status that failed, ``failed``, and ``share``.
+        Index: values of the column, in the order of the observations. Columns: ``evaluations``, one
+        per failed status, ``failed``, and ``share``.
     """
     known = observations.dropna(subset=column)
     table = pd.crosstab(known[column], known["status"])
@@ -43,13 +43,13 @@ def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def causes(observations: pd.DataFrame) -> pd.DataFrame:
-    """Count failures by status, error type and :func:`cause`, with a message of each.
+    """Count failures by status, error type and :func:`cause`, with one message per cause.
 
     Returns
     -------
     table
-        Columns ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (how many
-        are concerned), ``message`` (the commonest of the cause); most failures first.
+        Columns ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (numbers of
+        those affected), ``message`` (the most common of the cause); most failures first.
     """
     columns = ["status", "error_type", "failures", "datasets", "algorithms", "message"]
     failed = observations[observations["status"] != OK]
@@ -73,7 +73,7 @@ def causes(observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def cause(message: str) -> str:
-    """Reduce a message to what messages of the same cause share.
+    """Reduce a message to the part shared by messages with the same cause.
 
     Numbers, addresses, arrays and their shapes become ``#``.
     """
@@ -86,7 +86,7 @@ def _commonest(messages: pd.Series) -> str:
 
 
 def without_model(scores: pd.DataFrame) -> pd.DataFrame:
-    """Runs that never had a model: ``method``, ``dataset``, ``repeat``."""
+    """Return the runs that never had a model: ``method``, ``dataset``, ``repeat``."""
     keys = ["method", "dataset", "repeat"]
     last = scores[scores["iteration"] == scores["iteration"].max()]
     lost = last.loc[last["test_error"].isna() | last["validation_error"].isna(), keys]
@@ -94,14 +94,14 @@ def without_model(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def refits(results: Results) -> pd.DataFrame:
-    """Count the runs whose ensembles lack pipelines, because they could not be refitted.
+    """Count the runs whose ensembles lack pipelines that could not be refitted.
 
     Returns
     -------
     table
-        Columns ``method``, ``dataset``, ``runs`` (finished ones), ``failed``: runs whose last
-        ensemble is such a one, ``ever``: runs in which that of any iteration is; rows only where
-        there are some.
+        Columns ``method``, ``dataset``, ``runs`` (finished runs), ``failed`` (runs whose last
+        ensemble lacks refits) and ``ever`` (runs where the ensemble of any iteration does); only
+        rows with such runs.
     """
     keys = ["method", "dataset"]
     runs = results.scores[[*keys, "repeat"]].drop_duplicates()
@@ -114,7 +114,7 @@ def refits(results: Results) -> pd.DataFrame:
 
 
 def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> tuple[bool, bool]:
-    """Whether the last ensemble of a run lacks refits, and whether that of any iteration does."""
+    """Whether a run's last ensemble lacks refits, and whether that of any iteration does."""
     parts = results.study["methods"][method]
     run = {"dataset": dataset, "search": parts["search"], "repeat": repeat}
     folder = layout.path(results.folder, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])

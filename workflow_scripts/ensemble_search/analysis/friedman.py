@@ -1,4 +1,4 @@
-"""Do the methods differ at all over the data sets, and which of them (Friedman, Nemenyi)?"""
+"""Whether methods differ over the data sets, and which of them (Friedman, Nemenyi)."""
 
 from dataclasses import dataclass
 
@@ -23,10 +23,11 @@ class Friedman:
     statistic, p
         Friedman's chi-square, corrected for ties, with k - 1 degrees of freedom.
     f_statistic, f_p
-        The F form of Iman and Davenport (1980), less conservative; statistic infinite and p 0
-        where all data sets rank the methods alike.
+        The less conservative F form of Iman and Davenport (1980); the statistic is infinite and p 0
+        if all data sets rank the methods equally.
     difference
-        Average ranks that are further apart differ at ``alpha`` (Nemenyi, two-sided).
+        Average ranks that differ by more than this differ significantly at ``alpha`` (Nemenyi,
+        two-sided).
     alpha
         Level of significance.
     """
@@ -78,9 +79,9 @@ def friedman(errors: pd.DataFrame, alpha: float = ALPHA) -> Friedman:
         raise ValueError(f"Friedman's test needs 2 data sets and 3 methods, not {n} and {k}")
     placed = ranks.rank(errors.to_numpy())
     average = pd.Series(placed.mean(axis=0), errors.columns).sort_values(kind="stable")
-    tied = (placed == placed[:, :1]).all()  # every data set ties all methods: 0 / 0
+    tied = (placed == placed[:, :1]).all()  # all methods tie on every data set: 0 / 0
     statistic, p = (0.0, 1.0) if tied else map(float, stats.friedmanchisquare(*placed.T))
-    rest = n * (k - 1) - statistic  # 0 where all data sets rank the methods alike
+    rest = n * (k - 1) - statistic  # 0 if all data sets rank the methods equally
     f_statistic = (n - 1) * statistic / rest if rest > 1e-9 else np.inf
     return Friedman(
         ranks=average,
@@ -98,7 +99,7 @@ def critical_difference(methods: int, datasets: int, alpha: float = ALPHA) -> fl
     """Nemenyi's critical difference of average ranks, q sqrt(k (k + 1) / (6 N)).
 
     q is the quantile of the studentized range for k methods and infinite degrees of freedom,
-    over sqrt(2) (Demsar, JMLR 7, 2006, Table 5).
+    divided by sqrt(2) (Demsar, JMLR 7, 2006, Table 5).
     """
     from scipy import stats
 

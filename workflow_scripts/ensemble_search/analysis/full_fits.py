@@ -1,4 +1,4 @@
-"""Losses over full fits, in studies whose budget is a number of them."""
+"""Losses over full fits, for studies with a budget in full fits."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,22 +10,22 @@ import pandas as pd
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 
-#: By how much a sum of fidelities may fall short of a number of fits, as in ``search.budget``.
+#: Tolerance for a sum of fidelities below a number of fits, as in ``search.budget``.
 TOLERANCE = 1e-6
 
 
 def unit(study: Mapping[str, Any]) -> str:
-    """Return what curves count: ``iteration`` or ``full fit``."""
+    """Return the unit of curves: ``iteration`` or ``full fit``."""
     return "full fit" if study["budget"].get("fits") else "iteration"
 
 
 def over_budget(results: Results, compared: Comparison) -> Comparison:
     """Return scores after every :func:`unit` of the budget.
 
-    With a budget in full fits, ``iteration`` then counts these: the row of n is that of the last
-    evaluation at which the sum of fidelities is at most n, without a model (NaN) before the first
-    one. The last row has the evaluation that exceeds the budget, too. With any other budget nothing
-    is changed.
+    With a budget in full fits, ``iteration`` then counts full fits: row n is that of the last
+    evaluation at which the sum of fidelities is at most n, or has no model (NaN) before the first
+    one. The last row also includes the evaluation that exceeds the budget. With any other budget,
+    nothing changes.
     """
     fits = results.study["budget"].get("fits")
     if not fits or compared.scores.empty:

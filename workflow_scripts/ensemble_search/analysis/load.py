@@ -1,4 +1,4 @@
-"""Read what exists of a study below its results folder, and list what does not."""
+"""Read the existing results of a study, and list the missing ones."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -37,36 +37,36 @@ ALGORITHM = "config.algorithm"
 
 @dataclass(frozen=True)
 class Results:
-    """What a study has produced so far, as tidy frames.
+    """Results of a study so far, as tidy data frames.
 
     Attributes
     ----------
     study
-        The study: names, settings.
+        The study's names and settings.
     scores
         One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
         of the ensemble built after that iteration (losses by the study's metric, shares as
-        fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (in which
-        they predict validation and test rows). Only runs that have reached the budget, made with
-        the study's settings. With a budget in another unit than evaluations shorter runs repeat
-        their last row until the longest one's end.
+        fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (their
+        time to predict validation and test rows). Only runs that reached the budget and were made
+        with the study's settings. If the budget is not in evaluations, shorter runs repeat their
+        last row up to the length of the longest.
     observations
         One row per evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
         ``error``, ``fidelity``, seconds, ``error_type``, ``message``, ``algorithm``.
     manifests
-        One row per search with what ``search.json`` holds (dictionaries stay dictionaries).
+        One row per search with the content of ``search.json`` (dictionaries stay dictionaries).
     datasets
-        One row per data set: ``rows`` of its three parts, ``classes``, ``majority_error``: test
-        error of always predicting the most frequent training class, and ``mean_errors``, by split:
-        squared test error of always predicting the training rows' mean, in regression. NaN where
-        ``split.json`` is missing.
+        One row per data set: ``rows`` of its three parts, ``classes``, ``majority_error`` (test
+        error of always predicting the most frequent training class) and, in regression,
+        ``mean_errors`` (by split, squared test error of always predicting the training rows' mean).
+        NaN if ``split.json`` is missing.
     missing
-        One row per file that is not usable: ``stage``, ``dataset``, ``search``, ``ensemble``,
-        ``repeat``, ``file`` (below the results folder), ``reason``.
+        One row per unusable file: ``stage``, ``dataset``, ``search``, ``ensemble``, ``repeat``,
+        ``file`` (relative to the results folder), ``reason``.
     damaged
         One line per file that exists but cannot be read, with the remedy.
     expected
-        How many files of each stage the study consists of.
+        Number of files of each stage in the whole study.
     folder
         The study's results folder.
     """
@@ -89,22 +89,22 @@ class Results:
 
     @property
     def reference(self) -> str:
-        """The method that the others are compared with."""
+        """The method to compare the others with."""
         named = (self.study.get("report") or {}).get("reference")
         return named or ("DivBO" if "DivBO" in self.methods else self.methods[-1])
 
     @cached_property
     def losses(self) -> Losses:
-        """How losses by the study's metric are shown."""
+        """Format of losses by the study's metric."""
         return losses.of(self.study)
 
     @cached_property
     def compared(self) -> "Comparison":
-        """The runs that all compared methods have finished."""
+        """The runs that all compared methods finished."""
         return self.comparison(self.methods)
 
     def comparison(self, methods: list[str]) -> "Comparison":
-        """Compare some methods, in this order, as ``ranks.comparison`` does."""
+        """Compare the given methods, in this order, as ``ranks.comparison`` does."""
         from ensemble_search.analysis import ranks
 
         scores = self.scores[self.scores["method"].isin(methods)]
@@ -112,7 +112,7 @@ class Results:
 
     @property
     def splits(self) -> list[str]:
-        """The split of every repeat: repeats with the same one share all rows."""
+        """The split of every repeat; repeats with the same split share all rows."""
         return layout.splits(self.study)
 
     @property
@@ -121,12 +121,13 @@ class Results:
         return len(set(self.splits)) > 1
 
     def random_errors(self) -> dict[str, np.ndarray]:
-        """Read the validation errors of the random configurations that surrogates are judged on.
+        """Read the validation errors of the random configurations used to assess surrogates.
 
         Returns
         -------
         errors
-            By data set, those that could be fitted; without data sets that have none.
+            By data set, errors of the configurations that were fitted; data sets without any are
+            left out.
         """
         found = {}
         for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
@@ -139,7 +140,7 @@ class Results:
         return found
 
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
-        """Map the stored class probabilities of a search from their file.
+        """Memory-map the stored class probabilities of a search.
 
         Parameters
         ----------
@@ -151,13 +152,13 @@ class Results:
         Returns
         -------
         predictions
-            float32, of shape (n_evaluations, n_samples, n_columns) with one column for two
-            classes; row t belongs to iteration t + 1; NaN for failed evaluations; read-only.
+            float32, of shape (n_evaluations, n_samples, n_columns), with one column for two
+            classes; row t is iteration t + 1; NaN for failed evaluations; read-only.
 
         Raises
         ------
         Missing
-            If the file is not there.
+            If the file does not exist.
         Unusable
             If it is damaged.
         """
@@ -176,7 +177,7 @@ class Results:
         Raises
         ------
         Missing
-            If the file is not there.
+            If the file does not exist.
         Unusable
             If it is damaged.
         """
@@ -187,17 +188,17 @@ class Results:
     def sample_losses(
         self, dataset: str, search: str, ensemble: str, repeat: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Read the losses of an ensemble on single test samples; they are not kept in memory.
+        """Read the losses of an ensemble on individual test samples; they are not cached.
 
         Returns
         -------
         iterations, losses
-            As of ``readers.losses``.
+            As returned by ``readers.losses``.
 
         Raises
         ------
         Missing
-            If the file is not there, as in results of older versions.
+            If the file does not exist, as in results of older versions.
         Unusable
             If it is damaged.
         """
@@ -219,12 +220,12 @@ class Results:
         Returns
         -------
         diversities
-            In [0, 1], of shape (len(rows), len(columns)); NaN where an evaluation failed.
+            In [0, 1], of shape (len(rows), len(columns)); NaN for failed evaluations.
 
         Raises
         ------
         Missing
-            If the predictions are not there.
+            If the predictions do not exist.
         Unusable
             If they are damaged.
         """
@@ -233,7 +234,7 @@ class Results:
         return diversities(predictions, i, j, self.losses.task)
 
     def once(self, read: Callable, *what: Any) -> Any:
-        """Read a file at its first use: ``read(*what)``."""
+        """Read a file on first use, by ``read(*what)``, and cache it."""
         key = read, *what
         if key not in self._read:
             self._read[key] = read(*what)
@@ -245,7 +246,7 @@ def _members(folder: Path) -> pd.DataFrame:
 
 
 class Outdated(Exception):
-    """A file that holds something else than the study asks for, with the reason."""
+    """A file whose content does not match the study, with the reason."""
 
 
 def diversities(
@@ -256,9 +257,9 @@ def diversities(
     Parameters
     ----------
     predictions
-        Of shape (n, n_samples, n_columns).
+        Predictions, of shape (n, n_samples, n_columns).
     rows, columns
-        Positions among the n.
+        Positions among the n evaluations.
     task
         ``classification`` or ``regression``.
 
@@ -277,9 +278,9 @@ def diversities(
 
 
 def load(study: Mapping[str, Any], results: Path) -> Results:
-    """Read all results of a study; missing and damaged files are listed.
+    """Read all results of a study, and list missing and damaged files.
 
-    ``write.write`` rejects damaged ones.
+    ``write.write`` rejects damaged files.
 
     Parameters
     ----------
@@ -347,7 +348,7 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
     """Sizes of the parts, classes, and majority-class error on the test part of a split.
 
-    Of a regression, the sizes, and the squared error of predicting the training rows' mean.
+    In regression, the sizes and the squared error of predicting the training rows' mean.
     """
     if scale := split.get("target"):
         return {**split["sizes"], "mean_error": scale.get("test_square", float("nan"))}
@@ -359,7 +360,7 @@ def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFrame, pd.DataFrame]:
-    budget = study["budget"].get("evaluations")  # None, if it is in another unit: whole runs
+    budget = study["budget"].get("evaluations")  # None if in another unit: use whole runs
     tables, manifests = [], []
     for dataset in study["datasets"]:
         for search in _used(study, "search"):
@@ -439,7 +440,7 @@ def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFra
 
 
 def _padded(table: pa.Table, rows: int) -> pa.Table:
-    """Repeat the last row, with iterations that count on, until there are so many rows."""
+    """Repeat the last row, with increasing iterations, up to ``rows`` rows."""
     indices = pa.array([min(i, table.num_rows - 1) for i in range(rows)])
     iterations = pa.array(range(1, rows + 1), pa.int64())
     place = table.schema.get_field_index("iteration")

@@ -1,4 +1,4 @@
-"""How losses by the study's metric are called and written for a reader."""
+"""Names and formats of losses by the study's metric."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class Losses:
     metric
         Name of the metric in the study.
     title
-        What it is called.
+        Display name of the metric.
     percent
-        Whether its losses are shares.
+        Whether the losses are shares.
     worst
         Loss of a run that never had a model.
     task
@@ -40,23 +40,23 @@ class Losses:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is the share of wrong labels, as in the DivBO paper."""
+        """Whether the loss is the share of wrong labels, as in the DivBO paper."""
         return self.metric == "error"
 
     @property
     def bounded(self) -> bool:
-        """Whether no loss is above ``worst``."""
+        """Whether no loss exceeds ``worst``."""
         return self.task == CLASSIFICATION
 
     def with_failures(self, values: pd.Series, datasets: pd.Index | pd.Series) -> pd.Series:
-        """Fill in the losses of runs that never had a model: worse than those that had one.
+        """Fill in losses of runs that never had a model: worse than those of runs that had one.
 
         Parameters
         ----------
         values
             Losses, NaN without a model.
         datasets
-            Data set of each.
+            Data set of each loss.
         """
         if self.bounded:
             return values.fillna(self.worst)
@@ -65,12 +65,12 @@ class Losses:
 
     @property
     def plural(self) -> str:
-        """The title where more than one is meant: ``errors``, but ``log loss``."""
+        """The plural of the title: ``errors``, but ``log loss``."""
         return f"{self.title}s" if self.title.endswith("error") else self.title
 
     @property
     def scale(self) -> int:
-        """What losses are multiplied by before they are shown."""
+        """Factor by which losses are multiplied for display."""
         return 100 if self.percent else 1
 
     @property
@@ -80,24 +80,24 @@ class Losses:
 
     @property
     def in_percent(self) -> str:
-        """End of a caption: `` in percent``, or nothing."""
+        """Suffix of a caption: `` in percent``, or empty."""
         return " in percent" if self.percent else ""
 
     @property
     def in_points(self) -> str:
-        """End of a phrase about differences: `` in percentage points``, or nothing."""
+        """Suffix of a phrase about differences: `` in percentage points``, or empty."""
         return " in percentage points" if self.percent else ""
 
     @property
     def of_failure(self) -> str:
-        """What a run that never had a model counts as: ``an error of 100 %``."""
+        """Loss assigned to a run that never had a model: ``an error of 100 %``."""
         article = "an" if self.title[0] in "aeiou" else "a"
         worst = self._with(f"{article} {self.title} of {self.scale * self.worst:.4g}", " %")
         return worst if self.bounded else f"{worst}, or worse than all models on their data set"
 
     @property
     def unit(self) -> str:
-        """Sentence that says in what losses are measured, where that is not a share; else empty."""
+        """Sentence that states the unit of losses; empty for shares."""
         if self.task == CLASSIFICATION or self.metric == "r2":
             return ""
         end = "the unit is their standard deviation."
@@ -106,7 +106,7 @@ class Losses:
         return f" Targets are standardised by the training rows, so that {end}"
 
     def fill(self, text: str) -> str:
-        """Put the title for ``{loss}`` and its plural for ``{losses}``."""
+        """Replace ``{loss}`` by the title and ``{losses}`` by its plural."""
         return text.replace("{loss}", self.title).replace("{losses}", self.plural)
 
     def heading(self, text: str, unit: str = "%") -> str:
@@ -114,29 +114,29 @@ class Losses:
         return self._with(text, f", {unit}")
 
     def value(self, loss: float) -> str:
-        """Write a loss without its unit: ``12.34``, or a dash for NaN."""
+        """Format a loss without its unit: ``12.34``, or a dash for NaN."""
         return self._number(loss) if np.isfinite(loss) else "–"
 
     def spread(self, mean: float, std: float) -> str:
-        """Write ``12.34 ± 0.21``, or only the mean where there is no deviation (NaN)."""
+        """Format ``12.34 ± 0.21``, or only the mean if the deviation is NaN."""
         return self.value(mean) + (f" ± {self._number(std)}" if np.isfinite(std) else "")
 
     def text(self, loss: float) -> str:
-        """Write a loss within a sentence: ``12.34 %``, or a dash for NaN."""
+        """Format a loss within a sentence: ``12.34 %``, or a dash for NaN."""
         return self._with(self._number(loss), " %") if np.isfinite(loss) else "–"
 
     def size(self, difference: float, unit: str = "percentage points") -> str:
-        """Write a difference without its sign: ``0.21 percentage points``."""
+        """Format a difference without its sign: ``0.21 percentage points``."""
         return self._with(self._number(abs(difference)), f" {unit}")
 
     def signed(self, difference: float) -> str:
-        """Write a difference with its sign and without its unit: ``+0.21``, a dash for NaN."""
+        """Format a difference with its sign but without its unit: ``+0.21``, a dash for NaN."""
         if not np.isfinite(difference):
             return "–"
         return f"{self.scale * difference:+.{self.digits}f}".replace("-", "−")
 
     def change(self, difference: float) -> str:
-        """Write a difference with its sign within a sentence: ``+0.21 points``."""
+        """Format a difference with its sign within a sentence: ``+0.21 points``."""
         return self._with(self.signed(difference), " points")
 
     def _number(self, loss: float) -> str:

@@ -1,11 +1,11 @@
-"""How the results were made: the study's settings, and what the manifests of the searches say."""
+"""Origin of the results: the study's settings and the searches' manifests."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-#: Keys of ``search.json`` that say where a search ran and with what.
+#: Keys of ``search.json`` that describe where and with what a search ran.
 FACTS = {"commit": "git commit", "dirty": "uncommitted changes", "machine": "", "versions": ""}
 
 
@@ -27,9 +27,9 @@ def settings(study: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def origins(manifests: pd.DataFrame) -> pd.DataFrame:
-    """Collect what the searches ran with: rows ``what``, ``value``, ``searches`` (how many).
+    """Collect the searches' environments: rows ``what``, ``value``, ``searches`` (how many).
 
-    More than one value of the same thing means that the searches are not alike.
+    More than one value for the same ``what`` means that the searches differ.
     """
     rows: list[tuple[str, str]] = []
     for manifest in manifests.to_dict("records"):
@@ -42,7 +42,7 @@ def origins(manifests: pd.DataFrame) -> pd.DataFrame:
 
 
 def period(manifests: pd.DataFrame) -> tuple[str, str] | None:
-    """Return when the first search started and the last one finished, such as ``1 Jan 2025``."""
+    """Return the dates when the first search started and the last finished: ``1 Jan 2025``."""
     if not {"started", "finished"} <= set(manifests.columns):
         return None
     first, last = (
@@ -59,21 +59,21 @@ def _text(value: Any) -> str:
 
 
 def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
-    """Explain on how many entries searches were replayed, and what that can and cannot show.
+    """Explain on how many entries searches were replayed, and what this can and cannot show.
 
     Parameters
     ----------
     manifests
-        As ``Results`` has them.
+        In the format of ``Results``.
     budget
         Evaluations per search; None if it is in another unit.
     splits
-        Number of splits of a data set. Default: 1.
+        Number of splits per data set. Default: 1.
 
     Returns
     -------
     text
-        Empty if none was replayed.
+        Empty if no search was replayed.
     """
     if "table" not in manifests or manifests["table"].isna().all():
         return ""
@@ -82,7 +82,7 @@ def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     most = "up to " if len(sizes) > 1 else ""
     share = f" ({most}{100 * budget / sizes[0]:.0f} % of them are evaluated)" if budget else ""
-    where = f" and split (the repeats go round over {splits})" if splits > 1 else ""
+    where = f" and split (the repeats cycle through {splits})" if splits > 1 else ""
     return (
         f"The searches were replayed on tables of {size} configurations per data set{where}: they "
         f"choose among these{share}, and the result of each is looked up. Seconds of fitting are "

@@ -1,4 +1,4 @@
-"""Every method against every other over data sets, as in the ESMBO paper (Lacoste et al., 2014)."""
+"""Pairwise comparison of methods over data sets, as in the ESMBO paper (Lacoste et al., 2014)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,32 +13,33 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import DIGITS, Comparison, rank
 from ensemble_search.runtime.files import Missing
 
-#: Iterations at the end of the searches over which the paper averages.
+#: Number of final iterations over which the paper averages.
 LAST = 15
-#: Pairs of rows whose losses are compared at a time, for the sake of memory.
+#: Pairs of rows whose losses are compared at a time, to save memory.
 CHUNK = 100
 
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Every method against every other.
+    """Pairwise comparison of methods.
 
     Attributes
     ----------
     pairs
         One row per ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
-        (that the method is better than the other, by the Poisson binomial test; NaN if unknown) and
-        ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
+        (that ``method`` is better than ``against``, by the Poisson binomial test; NaN if unknown)
+        and ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
     ranks
-        Expected rank by method, averaged likewise.
+        Expected rank by method, averaged over the same iterations.
     iterations
         The first and the last of these iterations.
     rank_curves
         Columns ``iteration``, ``method``, ``rank``.
     probability_curves
-        Columns ``iteration``, ``method``, ``probability`` that the reference is better than it.
+        Columns ``iteration``, ``method``, ``probability`` that the reference is better than
+        ``method``.
     reason
-        Why there is no Poisson binomial test; empty if there is one.
+        Reason why the Poisson binomial test is missing; empty if it exists.
     """
 
     pairs: pd.DataFrame
@@ -55,11 +56,11 @@ def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
     Parameters
     ----------
     results
-        Has the losses of single test samples.
+        Results with the losses of individual test samples.
     compared
-        The runs and the methods.
+        The runs and methods.
     reference
-        The method of ``probability_curves``.
+        Reference method of ``probability_curves``.
 
     Raises
     ------
@@ -101,7 +102,7 @@ def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
 
 
 def _curves(values: np.ndarray, methods: list[str], name: str) -> pd.DataFrame:
-    """Put values of shape (iterations, methods) into one column."""
+    """Reshape values of shape (iterations, methods) to one column."""
     index = pd.RangeIndex(1, len(values) + 1, name="iteration")
     wide = pd.DataFrame(values, index, methods).rename_axis(columns="method")
     return wide.stack().rename(name).reset_index()
@@ -110,7 +111,7 @@ def _curves(values: np.ndarray, methods: list[str], name: str) -> pd.DataFrame:
 def mean_losses(compared: Comparison) -> np.ndarray:
     """Mean test loss over the repeats of a data set, of shape (iterations, data sets, methods).
 
-    An iteration without a model counts as ``Losses.with_failures`` says.
+    An iteration without a model is treated as in ``Losses.with_failures``.
     """
     frame = compared.scores
     losses = compared.losses.with_failures(frame["test_error"], frame["dataset"])
@@ -121,12 +122,12 @@ def mean_losses(compared: Comparison) -> np.ndarray:
 
 
 def wins(losses: np.ndarray) -> np.ndarray:
-    """Whether the first method of a pair has the lower loss: 1, 0, or 1/2 if they tie.
+    """Whether the first method of a pair has the lower loss: 1, 0, or 1/2 for a tie.
 
     Parameters
     ----------
     losses
-        Of shape (..., methods).
+        Losses, of shape (..., methods).
 
     Returns
     -------
@@ -138,28 +139,28 @@ def wins(losses: np.ndarray) -> np.ndarray:
 
 
 def expected_ranks(losses: np.ndarray) -> np.ndarray:
-    """Mean over data sets of 1 + the number of methods that win against a method, ties one half.
+    """Mean over data sets of 1 + the number of methods that win against a method; ties count 1/2.
 
     Parameters
     ----------
     losses
-        Of :func:`mean_losses`.
+        Result of :func:`mean_losses`.
 
     Returns
     -------
     ranks
-        Of shape (iterations, methods); those of k methods add up to k (k + 1) / 2.
+        Of shape (iterations, methods); the ranks of k methods sum to k (k + 1) / 2.
     """
     return rank(losses).mean(axis=1)
 
 
 def sign_test(wins: np.ndarray) -> np.ndarray:
-    """One-sided p-value of so many wins or more if both methods are as good; without ties.
+    """One-sided p-value of at least this many wins if both methods are equally good; without ties.
 
     Parameters
     ----------
     wins
-        Of shape (..., data sets, methods, methods).
+        Wins, of shape (..., data sets, methods, methods).
 
     Returns
     -------
@@ -173,22 +174,22 @@ def sign_test(wins: np.ndarray) -> np.ndarray:
 def chances(
     results: Results, compared: Comparison, questions: Sequence[tuple[np.ndarray, np.ndarray]]
 ) -> list[np.ndarray] | str:
-    """Probability on each data set that a method is better than another, from the test samples.
+    """Probability that a method is better than another on each data set, from the test samples.
 
-    It is that of what the two deliver in a repeat, averaged over the repeats. To deliver no model
-    is worse than any model.
+    It compares the models that the two deliver in a repeat, averaged over repeats. No model is
+    worse than any model.
 
     Parameters
     ----------
     results, compared
         See :func:`compare`.
     questions
-        Iterations, of shape (n,), and pairs of methods by their places, of shape (n_pairs, 2).
+        Iterations, of shape (n,), and pairs of methods by position, of shape (n_pairs, 2).
 
     Returns
     -------
     chances
-        Of shape (n, n_pairs, data sets) for each question; or why there are none.
+        Per question, of shape (n, n_pairs, data sets); or the reason why there are none.
 
     Raises
     ------
@@ -227,14 +228,14 @@ def _of_run(
     kept = [losses for _, losses in stored if len(losses)]
     if not kept:
         return np.full((len(iterations), len(pairs)), 0.5)
-    losses = np.concatenate([np.zeros_like(kept[0][:1]), *kept])  # row 0 stands for no model
+    losses = np.concatenate([np.zeros_like(kept[0][:1]), *kept])  # row 0 represents no model
     rows = np.zeros((len(iterations), len(stored)), dtype=int)
     start = 0
     for method, (changes, own) in enumerate(stored):
         count = np.searchsorted(changes, iterations, side="right")
         rows[:, method] = np.where(count, start + count, 0)
         start += len(own)
-    # Each pair of rows once: most ensembles stay for several iterations.
+    # Compute each pair of rows once, because most ensembles persist for several iterations.
     codes, places = np.unique(rows[:, pairs] @ [len(losses), 1], return_inverse=True)
     first, second = np.divmod(codes, len(losses))
     compare = _labels if losses.dtype == bool else _losses
@@ -247,7 +248,7 @@ def _of_run(
 
 
 def _labels(wrong: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Chances of pairs of rows of wrong labels, counted in words of 64 bits."""
+    """Chances for pairs of rows of wrong labels, counted in 64-bit words."""
     packed = np.packbits(wrong, axis=1)
     words = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8))).view(np.uint64)
     counts = np.bitwise_count(words).sum(axis=1, dtype=int)
@@ -256,7 +257,7 @@ def _labels(wrong: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndar
 
 
 def _losses(losses: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Chances of pairs of rows of losses."""
+    """Chances for pairs of rows of losses."""
     parts = [slice(i, i + CHUNK) for i in range(0, len(first), CHUNK)]
     return np.concatenate(
         [poisson_binomial.of_losses(losses[first[p]], losses[second[p]]) for p in parts]

@@ -1,28 +1,28 @@
-"""The Poisson binomial test: is a method better than another over data sets?
+"""The Poisson binomial test of whether a method is better than another over data sets.
 
 Lacoste, Laviolette and Marchand, Bayesian Comparison of Machine Learning Algorithms on Single and
-Multiple Datasets (AISTATS 2012). On each data set, the losses of single test samples give the
-probability that the one method is the better of the two; so it is known only in distribution how
-many data sets each of them wins.
+Multiple Datasets (AISTATS 2012). On each data set, the losses of individual test samples give the
+probability that one method is better than the other, so the number of data sets that each wins has
+a distribution.
 """
 
 import numpy as np
 from scipy.special import betainc, stdtr
 
-#: Decimals to which differences of losses of 1 are known: losses are stored as float32.
+#: Decimals to which differences between losses of about 1 are exact: losses are stored as float32.
 DIGITS = 6
 
 
 def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Probability that a method errs less than another on a data set.
 
-    The three shares of samples, that only the one has right, only the other, and the rest, have a
-    uniform prior: Dirichlet(1, 1, 1).
+    The shares of samples that only the first has right, that only the second has right, and of all
+    others have a uniform prior: Dirichlet(1, 1, 1).
 
     Parameters
     ----------
     first, second
-        Numbers of samples that only the first, and only the second has right; of any shape.
+        Numbers of samples that only the first, and only the second, has right; of any shape.
     """
     return betainc(second + 1, first + 1, 0.5)  # Pr(Beta(first + 1, second + 1) > 1/2)
 
@@ -30,13 +30,14 @@ def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def of_losses(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Probability that a method's expected loss is lower than another's on a data set.
 
-    The expected difference has a non-informative prior, hence Student's t with n - 1 degrees of
-    freedom. 1/2 if all differences are 0; 0 or 1 if they are the same number.
+    The expected difference has a non-informative prior, which gives Student's t with n - 1 degrees
+    of freedom. The result is 1/2 if all differences are 0, and 0 or 1 if they all equal the same
+    other number.
 
     Parameters
     ----------
     first, second
-        Losses of two methods on the same samples, not negative, of shape (..., n).
+        Losses of two methods on the same samples, non-negative, of shape (..., n).
     """
     largest = np.maximum(first, second).max(axis=-1, keepdims=True).astype(float)
     scale = np.where((largest > 0) & (largest < 1), largest, 1.0)
@@ -55,12 +56,12 @@ def data_sets_won(chances: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     chances
-        Probability to win each data set, of shape (..., n_datasets).
+        Probability of winning each data set, of shape (..., n_datasets).
 
     Returns
     -------
     distribution
-        Probability to win 0, 1, ... of them, of shape (..., n_datasets + 1).
+        Probability of winning 0, 1, ... data sets, of shape (..., n_datasets + 1).
     """
     n = chances.shape[-1]
     found = np.zeros((*chances.shape[:-1], n + 1))
@@ -75,13 +76,13 @@ def data_sets_won(chances: np.ndarray) -> np.ndarray:
 def better(chances: np.ndarray) -> np.ndarray:
     """Probability that a method wins more than half of all data sets like these: Pr(A > B).
 
-    After k of n data sets won, the share of those that it would win has the distribution
-    Beta(k + 1, n - k + 1): a uniform prior.
+    After winning k of n data sets, the share of data sets that it would win has the distribution
+    Beta(k + 1, n - k + 1), from a uniform prior.
 
     Parameters
     ----------
     chances
-        As :func:`data_sets_won` takes them.
+        See :func:`data_sets_won`.
 
     Returns
     -------

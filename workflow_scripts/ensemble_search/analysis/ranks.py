@@ -1,4 +1,4 @@
-"""Which runs can be compared fairly, and how the methods rank there."""
+"""The runs that can be compared fairly, and the methods' ranks on them."""
 
 from dataclasses import dataclass
 
@@ -8,28 +8,28 @@ from scipy.stats import rankdata
 
 from ensemble_search.analysis.losses import ERROR, Losses
 
-#: Losses whose difference is below this are ties: it comes from rounding.
+#: Decimals to which losses are compared; smaller differences are rounding errors and count as ties.
 DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs on which methods are compared: all of them have finished there.
+    """The runs on which methods are compared: those that all methods finished.
 
     Attributes
     ----------
     scores
-        Rows of :attr:`Results.scores` on those runs, for those methods.
+        Rows of :attr:`Results.scores` for these runs and methods.
     methods
-        Methods that are compared, in the order of the study.
+        Compared methods, in the order of the study.
     left_out
-        Methods with no result at all, or with none where the others have one.
+        Methods without any result, or without one on the runs of the others.
     datasets
         Data sets with at least one run, in the order of the study.
     runs
         Number of (data set, repeat) pairs.
     losses
-        How losses by the study's metric are shown. Default: error.
+        Format of losses by the study's metric. Default: error.
     """
 
     scores: pd.DataFrame
@@ -43,8 +43,8 @@ class Comparison:
 def comparison(scores: pd.DataFrame, methods: list[str], losses: Losses = ERROR) -> Comparison:
     """Keep the (data set, repeat) pairs that all compared methods have.
 
-    A method without any result is left out; if no pair is common to the others, those with the
-    fewest runs are left out, one by one, until there is one.
+    A method without any result is left out. If the others have no pair in common, those with the
+    fewest runs are left out, one by one, until they have one.
     """
     runs = {
         m: set(zip(g["dataset"], g["repeat"], strict=True))
@@ -72,8 +72,8 @@ def comparison(scores: pd.DataFrame, methods: list[str], losses: Losses = ERROR)
 def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFrame:
     """Errors at the last iteration, shape (runs, methods), index (dataset, repeat).
 
-    ``validation_error`` is the best observed so far. A run that never had a model counts as
-    ``Losses.with_failures`` says.
+    ``validation_error`` is the best observed so far. A run that never had a model is treated as in
+    ``Losses.with_failures``.
     """
     frame = compared.scores
     if frame.empty:
@@ -91,12 +91,12 @@ def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFra
 
 
 def spreads(final: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation over repeats of final errors.
+    """Mean and standard deviation of final errors over repeats.
 
     Parameters
     ----------
     final
-        Of :func:`final_errors`.
+        Result of :func:`final_errors`.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def means(final: pd.DataFrame) -> pd.DataFrame:
 
 
 def rank(errors: np.ndarray) -> np.ndarray:
-    """Rank along the last axis, 1 = lowest error; ties share their average, NaN comes last."""
+    """Rank along the last axis, 1 = lowest error; ties share the mean rank, NaN ranks last."""
     errors = np.asarray(errors, dtype=float)
     return rankdata(np.where(np.isnan(errors), np.inf, errors.round(DIGITS)), axis=-1)
 
@@ -128,7 +128,7 @@ def mean_error_ranks(final: pd.DataFrame) -> pd.DataFrame:
 
 
 def lowest(errors: pd.DataFrame) -> pd.Series:
-    """Count by method the data sets on which its mean error is the lowest; ties count for all.
+    """Count, per method, the data sets on which its mean error is lowest; ties count for all.
 
     ``errors`` are mean errors, shape (data sets, methods).
     """
@@ -156,9 +156,9 @@ def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
 
 
 def leads_from(curves: pd.DataFrame, method: str) -> int | None:
-    """Return the iteration from which on a method's average rank is the lowest, to the end.
+    """Return the iteration from which a method's average rank stays the lowest until the end.
 
-    ``curves`` as of :func:`rank_curves`; None if it is not the lowest, alone, at the end.
+    ``curves`` come from :func:`rank_curves`; None if its rank is not the single lowest at the end.
     """
     wide = curves.pivot(index="iteration", columns="method", values="rank").round(9)
     ahead = wide[method] < wide.drop(columns=method).min(axis=1)
@@ -174,13 +174,13 @@ def rank_intervals(final: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     final
-        Of :func:`final_errors`.
+        Result of :func:`final_errors`.
 
     Returns
     -------
     intervals
-        Index: the methods; columns ``low`` and ``high``, cut off at 1 and the number of methods;
-        NaN where they cannot be estimated: with fewer than two data sets, or equal ranks on all.
+        Index: the methods; columns ``low`` and ``high``, clipped to 1 and the number of methods;
+        NaN if they cannot be estimated, with fewer than two data sets or equal ranks on all.
     """
     from scipy.special import stdtrit
 

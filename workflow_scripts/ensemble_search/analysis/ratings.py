@@ -1,23 +1,23 @@
-"""Win rates and ratings on the scale of Elo, from who beats whom on which data set."""
+"""Win rates and Elo-scale ratings, from wins between methods on the data sets."""
 
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis.pairwise import wins
 
-#: Points that make the odds of winning tenfold, and the mean rating.
+#: Difference in points for tenfold odds of winning, and the mean rating.
 TENFOLD, MEAN = 400, 1000
 
 
 def ratings(errors: pd.DataFrame) -> pd.DataFrame:
-    """Rate methods by their wins against each other on the data sets; ties count one half.
+    """Rate methods by their wins against each other on the data sets; ties count 1/2.
 
     Ratings are the strengths of Bradley and Terry (Rank analysis of incomplete block designs,
-    Biometrika 39, 1952, Eq. 1), by maximum likelihood: between two methods the odds of winning are
+    Biometrika 39, 1952, Eq. 1), by maximum likelihood: the odds of winning between two methods are
     10 to the power of (difference / :data:`TENFOLD`), as in Elo's system for chess. One tie is
-    added for each pair of methods, so that ratings are finite where a method always wins. The
-    intervals are those of the jackknife over data sets with Student's t (Tukey 1958); percentiles
-    of resampled data sets are too short where these are few.
+    added per pair of methods, so that ratings are finite even if a method always wins. Intervals
+    come from the jackknife over data sets with Student's t (Tukey 1958); bootstrap percentiles over
+    few data sets are too short.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ def ratings(errors: pd.DataFrame) -> pd.DataFrame:
     -------
     ratings
         Index: the methods. ``win_rate``: share of the other methods that a method beats, mean over
-        data sets; of k methods it is (k - average rank) / (k - 1). ``elo``, with mean
-        :data:`MEAN` over the methods. ``elo_low``, ``elo_high``: its 95 % interval, NaN where it
-        cannot be estimated: with fewer than two data sets, or if all give the same rating.
+        data sets; with k methods, it is (k - average rank) / (k - 1). ``elo``: the rating, with
+        mean :data:`MEAN` over the methods. ``elo_low``, ``elo_high``: its 95 % interval, NaN if it
+        cannot be estimated, with fewer than two data sets or if all give the same rating.
     """
     from scipy.special import stdtrit
 
@@ -55,12 +55,12 @@ def _strengths(wins: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     wins
-        Of shape (problems, methods, methods); the diagonals do not matter.
+        Wins, of shape (problems, methods, methods); the diagonals do not matter.
 
     Returns
     -------
     strengths
-        Logarithms of the odds, of shape (problems, methods); those of a problem add up to 0.
+        Logarithms of the odds, of shape (problems, methods); those of a problem sum to 0.
     """
     k = wins.shape[1]
     wins = wins + 0.5  # the tie
@@ -74,7 +74,7 @@ def _strengths(wins: np.ndarray) -> np.ndarray:
         if np.abs(slope).max(initial=0) < 1e-9:
             break
         weights = games * expected * (1 - expected)
-        curvature = 1 - weights  # 1: the direction in which all strengths grow
+        curvature = 1 - weights  # 1: the direction in which all strengths increase
         curvature[:, range(k), range(k)] += weights.sum(axis=2)
         strengths += np.linalg.solve(curvature, slope[..., None])[..., 0]
     return strengths

@@ -1,4 +1,4 @@
-"""Where the time of the searches went."""
+"""Time spent by the searches."""
 
 import numpy as np
 import pandas as pd
@@ -7,20 +7,20 @@ from ensemble_search.search import progress
 
 
 def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFrame:
-    """Sum up the time of each search over all its runs.
+    """Sum the time of each search over all its runs.
 
     Parameters
     ----------
     observations, manifests
-        As in ``Results``.
+        See ``Results``.
 
     Returns
     -------
     times
-        Index: searches. ``runs``; mean seconds per run, wall clock, ``fit`` (fitting and
-        predicting), ``suggest`` and ``rest`` of the jobs (starting workers, reading, writing;
-        NaN where older results do not say); ``outside``: share of the three that is not fitting;
-        ``hours``: all three, of all runs; ``cpu_hours``: CPU time of all evaluations.
+        Index: searches. ``runs``; mean wall-clock seconds per run: ``fit`` (fitting and
+        predicting), ``suggest`` and ``rest`` (of the jobs: starting workers, reading, writing; NaN
+        if missing from older results); ``outside``: share of the three outside fitting; ``hours``:
+        all three, over all runs; ``cpu_hours``: CPU time of all evaluations.
     """
     columns = ["runs", "fit", "suggest", "rest", "outside", "hours", "cpu_hours"]
     if observations.empty:
@@ -43,10 +43,10 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
 
 
 def _rest(manifests: pd.DataFrame) -> pd.Series:
-    """Seconds of every job that went neither into fitting nor into suggesting, by search."""
+    """Seconds of every job spent neither on fitting nor on suggesting, by search."""
     names = ["search", "rest_seconds", "job_seconds", "wall_seconds", "resumed_after"]
     table = manifests.reindex(columns=names).set_index("search").astype(float)
-    # Older results know the seconds of the last attempt only, here of the first and last.
+    # Older results only have the seconds of the last attempt, here also the first.
     only = (table["job_seconds"] - table["wall_seconds"]).where(table["resumed_after"] == 0)
     return table["rest_seconds"].fillna(only)
 
@@ -60,7 +60,7 @@ def suggest_curves(observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds as :func:`progress.duration`, but digits below 10 s, and – for NaN."""
+    """Format seconds as :func:`progress.duration`, but with decimals below 10 s, and – for NaN."""
     if not np.isfinite(seconds):
         return "–"
     if seconds < 10:

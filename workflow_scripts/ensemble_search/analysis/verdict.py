@@ -1,4 +1,4 @@
-"""What a reader asks first, answered from the numbers: who wins, by how much, how sure is it."""
+"""A reader's first questions, answered: which method wins, by how much, and how certainly."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from ensemble_search.analysis.wilcoxon import ALPHA
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in words, and the table behind it.
+    """The answer in words, and the underlying table.
 
     Attributes
     ----------
     headline
         One sentence.
     sentences
-        What it rests on, and what it does not show.
+        Its basis, and its limitations.
     summary
         One row per method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's
-        t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; against
-        the leader ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over data
-        sets) and ``detectable`` (of ``effects.intervals``).
+        t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; compared
+        with the leader, ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over
+        data sets) and ``detectable`` (from ``effects.intervals``).
     leader
-        The method with the lowest average rank; None where there is nothing to compare.
+        The method with the lowest average rank; None if there is nothing to compare.
     """
 
     headline: str
@@ -38,14 +38,14 @@ class Verdict:
 
 
 def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verdict:
-    """Return which method has the lowest test loss, by how much, and how sure that is.
+    """Return which method has the lowest test loss, by how much, and with what certainty.
 
     Parameters
     ----------
     compared
-        Runs that all methods have.
+        Runs that all methods finished.
     reference
-        The method of interest, named before the results were seen.
+        The method of interest, chosen before the results were seen.
     splits
         The split of every repeat.
     """
@@ -122,7 +122,7 @@ def _margin(summary: pd.DataFrame, leader: str, runner: str, losses: Losses) -> 
 
 
 def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) -> tuple[str, str]:
-    """Judge the lead over the runner-up: over data sets if there are enough, else over repeats."""
+    """Assess the lead over the runner-up: over data sets if there are enough, else over repeats."""
     n = final.index.get_level_values("dataset").nunique()
     pairs = final.groupby(level="dataset").size()
     if wilcoxon.smallest_p(n) <= ALPHA:
@@ -130,27 +130,27 @@ def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) 
         errors = ranks.means(final)
         p = summary.loc[runner, "p_holm"]
         beaten = int((summary.loc[others, "p_holm"] <= ALPHA).sum())
-        # The average rank over all methods may prefer what loses against the next.
+        # The average rank over all methods may favour a method that loses to the runner-up.
         secure = p <= ALPHA and wilcoxon.rank_biserial(errors[runner], errors[leader]) > 0
-        claim = "is statistically secure" if secure else "is not statistically secure"
+        claim = "is significant" if secure else "is not significant"
         return (
-            f"its lead over {runner}, the next, {claim}",
+            f"its lead over {runner}, the runner-up, {claim}",
             f"Paired over the {n} data sets (Wilcoxon signed-rank, Holm-adjusted for "
             f"{len(others)} comparisons) {leader} differs significantly from {beaten} of the "
             f"{len(others)} other methods; against {runner} {p_is(p)}. The leader was "
-            "picked after seeing the results, so these values flatter it.",
+            "picked after seeing the results, so these p-values are optimistic.",
         )
     possible = pairs.map(wilcoxon.smallest_p) <= ALPHA
     if not possible.any():
-        return "there are too few data sets and repeats to say whether that is more than chance", ""
+        return "there are too few data sets and repeats to rule out chance", ""
     tests = wilcoxon.compare(final[[leader, runner]], leader)
     count = tests["outcome"].value_counts().reindex(["better", "same", "worse"], fill_value=0)
     if count["better"] and not count["worse"]:
         secure = f"its lead over {runner} is significant on {count['better']} of {n} data sets"
     elif count["better"]:
-        secure = f"against {runner}, the next, the picture is mixed"
+        secure = f"against {runner}, the runner-up, the results are mixed"
     else:
-        secure = f"its lead over {runner}, the next, is not statistically secure"
+        secure = f"its lead over {runner}, the runner-up, is not significant"
     return secure.replace("1 of 1 data sets", "the one data set"), (
         f"With {counted(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
         f"signed-rank, p ≤ {ALPHA}) {leader} is better than {runner} on {count['better']}, worse "
@@ -169,13 +169,13 @@ def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
 
 
 def _seen(detectable: float, losses: Losses) -> str:
-    """Return which difference the study could have seen."""
+    """Return the difference that the study could have detected."""
     if pd.isna(detectable):
         return ""
     return (
-        "What this study could have seen between these two: a difference of "
-        f"{losses.size(detectable)} or more, in {100 * effects.POWER:g} % of the cases (two-sided "
-        f"t-test over the data sets at {100 * effects.LEVEL:g} %)."
+        f"Between these two, this study can detect a difference of {losses.size(detectable)} or "
+        f"more with {100 * effects.POWER:g} % power (two-sided t-test over the data sets at "
+        f"{100 * effects.LEVEL:g} %)."
     )
 
 
@@ -190,7 +190,7 @@ def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -
 
 
 def _power(final: pd.DataFrame) -> str:
-    """Warn where the smallest possible p-value is too large for any finding."""
+    """Warn if the smallest possible p-value is too large for any finding."""
     pairs = final.groupby(level="dataset").size()
     n, repeats = len(pairs), int(pairs.max())
     limits = []
@@ -205,7 +205,7 @@ def _power(final: pd.DataFrame) -> str:
     return (
         "The smallest p-value that a signed-rank test can give with n pairs is 2/2ⁿ: "
         f"{' and '.join(parts)}. So nothing can be significant at {ALPHA} {what}, "
-        "however large the difference; that takes 6."
+        "however large the difference: that takes at least 6."
     )
 
 
@@ -216,14 +216,14 @@ def _reach(compared: Comparison, splits: Sequence[str]) -> str:
         return "Every repeat has its own split, so the spread over repeats includes that of data."
     if used > 1:
         return (
-            f"The {len(repeats)} repeats of a data set go round over {used} splits. Those of one "
-            "split share all rows, but the tests over repeats take all of them for independent: "
-            "as to other splits, they are too sure."
+            f"The {len(repeats)} repeats of a data set cycle through {used} splits. Those on one "
+            "split share all rows, but tests over repeats treat all of them as independent: they "
+            "are overconfident about other splits."
         )
     return (
-        "All repeats of a data set share one fixed split and differ in the search's seed only: the "
-        "spread and the tests over repeats speak of the randomness of the search, not of how the "
-        "result would be on other data or another split."
+        "All repeats of a data set share one fixed split and differ only in the search's seed: the "
+        "spread and the tests over repeats reflect the randomness of the search, not what would "
+        "happen on other data or another split."
     )
 
 
@@ -237,15 +237,15 @@ def _and(names: list[str]) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a number of things: ``1 run``, ``2 runs``."""
+    """Format a count with its noun: ``1 run``, ``2 runs``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def p_value(p: float) -> str:
-    """Write a p-value in a table: two digits, ``< 0.0001`` below that."""
+    """Format a p-value for a table: two digits, or ``< 0.0001``."""
     return "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 def p_is(p: float) -> str:
-    """Write a p-value in a sentence: ``p = 0.031`` or ``p < 0.0001``."""
+    """Format a p-value for a sentence: ``p = 0.031`` or ``p < 0.0001``."""
     return f"p {'' if p < 1e-4 else '= '}{p_value(p)}"

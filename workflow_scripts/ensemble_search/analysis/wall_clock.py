@@ -1,4 +1,4 @@
-"""Losses over wall-clock time, if everything that is suggested together ran side by side."""
+"""Losses over wall-clock time if all configurations suggested together ran concurrently."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,19 +10,19 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 
-#: Points of time of a curve.
+#: Number of points in time of a curve.
 POINTS = 60
 
 
 def batches(settings: Mapping[str, Any], evaluations: int) -> list[int]:
-    """Return the sizes of what a search suggests together, in order; they sum to ``evaluations``.
+    """Return the sizes of a search's batches, in order; they sum to ``evaluations``.
 
     Parameters
     ----------
     settings
-        Of the search in a study: ``optimizer`` and its settings.
+        Settings of the search in a study: ``optimizer`` and its settings.
     evaluations
-        Of a run.
+        Evaluations of a run.
     """
     optimizer = plugins.make("optimizers", settings, "optimizer", "searches")
     sizes: list[int] = []
@@ -32,7 +32,7 @@ def batches(settings: Mapping[str, Any], evaluations: int) -> list[int]:
 
 
 def side_by_side(study: Mapping[str, Any], evaluations: int) -> dict[str, list[int]]:
-    """Return the :func:`batches` of every search; none if the study has no designs or batches.
+    """Return the :func:`batches` of every search; empty if the study has no designs or batches.
 
     Random search and random initial designs alone do not count.
     """
@@ -46,7 +46,7 @@ def side_by_side(study: Mapping[str, Any], evaluations: int) -> dict[str, list[i
 
 
 def _sizes(settings: Mapping[str, Any], evaluations: int) -> list[int]:
-    """Return the batches; one by one where the optimizer is not there any more."""
+    """Return the batches; size 1 if the optimizer no longer exists."""
     try:
         return batches(settings, evaluations)
     except UserError:
@@ -54,17 +54,17 @@ def _sizes(settings: Mapping[str, Any], evaluations: int) -> list[int]:
 
 
 def ends(suggest: np.ndarray, fit: np.ndarray, sizes: list[int]) -> np.ndarray:
-    """Compute when each evaluation and all before it are done, in seconds, of shape (n,).
+    """Compute when each evaluation and all earlier ones are done, in seconds, of shape (n,).
 
-    A batch begins when the one before it is done; its suggestions are made one after the other, and
-    fitted at once.
+    A batch begins when the previous one is done; its suggestions are made one after the other, then
+    fitted concurrently.
 
     Parameters
     ----------
     suggest, fit
         Seconds of each evaluation, of shape (n,).
     sizes
-        Of the batches.
+        Sizes of the batches.
     """
     result, now, place = np.empty(len(fit)), 0.0, 0
     for size in sizes:
@@ -81,12 +81,12 @@ def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
     Parameters
     ----------
     sizes
-        Of :func:`side_by_side`.
+        Result of :func:`side_by_side`.
 
     Returns
     -------
     curves
-        As of :func:`over_time`, with ``workers`` (the largest batch).
+        As returned by :func:`over_time`, with ``workers`` (the largest batch).
     """
     done: dict[tuple, np.ndarray] = {}
     for key, run in _runs(results.observations):
@@ -114,15 +114,16 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
     Parameters
     ----------
     done
-        By (data set, search, repeat): when each evaluation is done, of shape (n,), ascending.
+        By (data set, search, repeat): seconds until each evaluation is done, of shape (n,),
+        ascending.
 
     Returns
     -------
     curves
-        One row per data set, method and point of time: ``seconds``, ``mean``, ``std`` (of the test
-        loss over repeats; a run without a model yet counts as ``Losses.with_failures`` says, and
-        one that has ended keeps its last loss), ``models`` (share of the runs that have one), and
-        ``end`` (mean seconds of a whole run). No rows of data sets without any seconds.
+        One row per data set, method and point in time: ``seconds``, ``mean``, ``std`` (of the test
+        loss over repeats; a run without a model yet is treated as in ``Losses.with_failures``, and
+        a finished run keeps its last loss), ``models`` (share of the runs that have one), and
+        ``end`` (mean seconds of a whole run). Data sets without any seconds have no rows.
     """
     compared = results.compared
     nothing = pd.Series([np.nan])
@@ -140,7 +141,7 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
             runs.setdefault(method, []).append((done[dataset, search, repeat], own))
         times = np.concatenate([t for of in runs.values() for t, _ in of])
         times = times[times > 0]
-        if not len(times):  # predictions that were made elsewhere
+        if not len(times):  # predictions made elsewhere
             continue
         grid = np.unique(np.geomspace(times.min(), times.max(), POINTS))
         for method in compared.methods:
@@ -161,5 +162,5 @@ def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFram
 
 
 def _at(grid: np.ndarray, times: np.ndarray, rows: np.ndarray, worst: float) -> np.ndarray:
-    """Loss, and whether there is a model, at each time: at first the worst loss and none."""
+    """Loss at each time, and whether there is a model; before the first, the worst loss."""
     return np.vstack([[worst, 0], rows])[np.searchsorted(times, grid, side="right")]

@@ -1,4 +1,4 @@
-"""Paired tests: over the repeats of a data set (Table 2), and over data sets."""
+"""Paired tests over the repeats of a data set (Table 2), and over data sets."""
 
 import numpy as np
 import pandas as pd
@@ -7,20 +7,20 @@ from scipy import stats
 from ensemble_search.analysis.ranks import DIGITS
 
 ALPHA = 0.05
-#: Pairs up to which the signed-rank test is exact: a float counts the signs of these without error.
+#: Most pairs for which the signed-rank test is exact: floats can count all sign patterns exactly.
 MOST_EXACT = 50
 
 
 def smallest_p(pairs: int) -> float:
-    """Smallest two-sided p-value that the signed-rank test can give with so many pairs."""
+    """Smallest two-sided p-value that the signed-rank test can give with ``pairs`` pairs."""
     return min(1.0, 2.0 ** (1 - pairs))
 
 
 def signed_rank(x: np.ndarray, y: np.ndarray) -> float:
     """Two-sided p-value of Wilcoxon's signed-rank test of paired errors.
 
-    Zero differences are dropped; 1 if all are zero. The distribution is exact, ties included, up to
-    :data:`MOST_EXACT` others; beyond that it is normal.
+    Zero differences are dropped; the p-value is 1 if all are zero. The distribution is exact,
+    including ties, up to :data:`MOST_EXACT` remaining pairs, and normal beyond that.
     """
     difference = np.round(np.asarray(x, float) - np.asarray(y, float), DIGITS)
     difference = difference[difference != 0]
@@ -34,9 +34,9 @@ def signed_rank(x: np.ndarray, y: np.ndarray) -> float:
 def rank_biserial(x: np.ndarray, y: np.ndarray) -> float:
     """Matched-pairs rank-biserial correlation of paired errors (Kerby, 2014).
 
-    Rank sum of the pairs in which x is larger, minus that of the pairs in which y is, over the sum
-    of both; equal pairs are dropped, as in the signed-rank test. 1: x is larger in every pair;
-    -1: smaller; 0: balanced, or all pairs equal.
+    It is the rank sum of pairs in which x is larger, minus that of pairs in which y is, over the
+    sum of both; equal pairs are dropped, as in the signed-rank test. It is 1 if x is larger in
+    every pair, -1 if smaller, and 0 if balanced or all pairs are equal.
     """
     difference = np.round(np.asarray(x, float) - np.asarray(y, float), DIGITS)
     difference = difference[difference != 0]
@@ -47,10 +47,10 @@ def rank_biserial(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _exact(difference: np.ndarray) -> float:
-    """Exact p-value over all signs, ties included: scipy's, without its slow enumeration.
+    """Exact p-value over all signs, including ties: SciPy's, without its slow enumeration.
 
-    Doubled, ranks with ties averaged are integers, so the distribution of their signed sum is
-    a product of polynomials.
+    Doubled ranks, with ties averaged, are integers, so the distribution of their signed sum is a
+    product of polynomials.
     """
     ranks = np.rint(2 * stats.rankdata(np.abs(difference))).astype(int)
     ways = np.ones(1)
@@ -64,14 +64,14 @@ def _exact(difference: np.ndarray) -> float:
 
 
 def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.DataFrame:
-    """Test every method against the reference on each data set, over the paired repeats.
+    """Test every method against the reference on each data set, over paired repeats.
 
     Parameters
     ----------
     final
         Errors, index (dataset, repeat), one column per method.
     reference
-        Column that the others are compared with.
+        The column to compare the others with.
     alpha
         Level of significance.
 
@@ -79,9 +79,9 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
     -------
     tests
         Columns ``dataset``, ``method``, ``pairs``, ``difference`` (mean error of the method minus
-        that of the reference), ``p``, and ``outcome`` of the method as seen from the reference:
-        ``better`` (the reference has the lower mean and the lower rank sum, and p <= alpha),
-        ``same`` or ``worse``.
+        that of the reference), ``p``, and ``outcome``, from the reference's point of view:
+        ``better`` (the reference has the lower mean and rank sum, and p <= alpha), ``same`` or
+        ``worse``.
     """
     rows = []
     for dataset, group in final.groupby(level="dataset", sort=False):
@@ -95,27 +95,27 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
 
 
 def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> pd.DataFrame:
-    """Test every method's repeats against one number per data set, that of a single run.
+    """Test every method's repeats against one number per data set, the error of a single run.
 
-    The number is taken as known: how another run of its system would differ is not in the test.
-    The one-sample signed-rank test also supposes that the errors of the repeats lie symmetrically
-    about their median, which pairing gives for free and a constant does not.
+    The number is treated as exact: the test ignores how another run of that system would differ.
+    The one-sample signed-rank test also assumes that the errors of the repeats are symmetric about
+    their median, which holds for paired differences but not for a comparison with a constant.
 
     Parameters
     ----------
     final
         Errors, index (dataset, repeat), one column per method.
     values
-        Error of the single run by data set; data sets without one are left out.
+        Error of the single run, by data set; data sets without one are left out.
     alpha
         Level of significance.
 
     Returns
     -------
     tests
-        Columns as of :func:`compare`, but ``difference`` is the mean error of the method minus the
-        number, and ``outcome`` is seen from the method: ``better`` if its mean and its rank sum
-        are lower and p <= alpha.
+        Columns as in :func:`compare`, but ``difference`` is the method's mean error minus the
+        number, and ``outcome`` is from the method's point of view: ``better`` if its mean and rank
+        sum are lower and p <= alpha.
     """
     rows = []
     for dataset, group in final.groupby(level="dataset", sort=False):
@@ -130,37 +130,38 @@ def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> 
 
 
 def _outcome(x: np.ndarray, y: np.ndarray, p: float, alpha: float) -> str:
-    """Describe how y does: ``better``, ``same`` or ``worse`` than x.
+    """Describe y relative to x: ``better``, ``same`` or ``worse``.
 
-    A single failure may turn the mean against the ranks that were tested; then it is the same.
+    If mean and tested ranks disagree, as after a single failure, the outcome is ``same``.
     """
     means, sums = np.sign(np.mean(np.asarray(x) - np.asarray(y))), np.sign(rank_biserial(x, y))
     return "same" if p > alpha or means != sums else "better" if sums > 0 else "worse"
 
 
 def counts(tests: pd.DataFrame) -> pd.DataFrame:
-    """Count data sets on which the reference is better, same or worse; one row per method."""
+    """Count the data sets on which the reference is better, same or worse; one row per method."""
     outcomes = ["better", "same", "worse"]
     table = tests.groupby(["method", "outcome"], sort=False).size().unstack(fill_value=0)
     return table.reindex(index=tests["method"].unique(), columns=outcomes, fill_value=0)
 
 
 def over_datasets(errors: pd.DataFrame, method: str) -> pd.DataFrame:
-    """Compare one method with each other one, paired over data sets.
+    """Compare ``method`` with every other one, paired over data sets.
 
     Parameters
     ----------
     errors
         Mean errors, shape (data sets, methods).
     method
-        The method that the others are compared with.
+        The method to compare the others with.
 
     Returns
     -------
     tests
-        Index: the other methods; ``difference`` (mean of theirs minus the method's), ``lower``,
-        ``equal`` and ``higher``: data sets on which the method's error is so; ``p`` of the
-        signed-rank test over data sets; ``p_holm``: adjusted for all comparisons (Holm).
+        Index: the other methods; ``difference`` (the other method's mean minus that of ``method``);
+        ``lower``, ``equal`` and ``higher`` (numbers of data sets on which the error of ``method``
+        is so); ``p`` (of the signed-rank test over data sets); ``p_holm`` (adjusted for all
+        comparisons by Holm's method).
     """
     others = errors.columns.drop(method)
     difference = errors[others].sub(errors[method], axis=0).round(DIGITS)

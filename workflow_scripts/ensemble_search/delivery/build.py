@@ -216,7 +216,7 @@ class Delivery:
         if not len(kept):
             cheapest = {name: min(costs[name]) for name in given}
             said = ", ".join(f"{name} {value:.3g}" for name, value in cheapest.items())
-            raise UserError(f"{limits.NONE_WITHIN}; the cheapest have {said}: raise them")
+            raise UserError(f"{limits.NONE_WITHIN}; the cheapest have {said}: raise the limits")
         if len(kept) < len(self.members.indices):
             said = ", ".join(f"{name} {value:g}" for name, value in given.items())
             self._reselect(self.members.indices[kept], f"limits ({said})")
@@ -226,8 +226,8 @@ class Delivery:
         self.members = members = limits.reselected(self.pool, candidates)
         old, new = (self._validation_error(m) for m in (before, members))
         self.notes.append(
-            f"{why}: {len(before.indices)} members became {len(members.indices)}, selected again; "
-            f"validation loss {old:.4f} before, {new:.4f} after"
+            f"{why}: selection repeated, {len(before.indices)} members before, "
+            f"{len(members.indices)} after; validation loss {old:.4f} before, {new:.4f} after"
         )
         print(self.notes[-1], file=sys.stderr)
 
@@ -282,7 +282,7 @@ class Delivery:
             return str(error)
         gap = largest_difference(found, expected)
         if not gap <= TOLERANCE:
-            return f"stored and loaded again, it predicts otherwise, by up to {gap:.3g}"
+            return f"its predictions after storing and loading differ by up to {gap:.3g}"
         self.refitted[index], self.gaps[index], self.loaded[index] = expected, gap, member
         return ""
 
@@ -299,7 +299,9 @@ class Delivery:
             except onnx_export.NotConvertible as error:
                 failed.append(f"evaluation {index + 1} ({error})")
         if not self.onnx:
-            raise UserError(f"deliver.onnx: no member can be in this format: {'; '.join(failed)}")
+            raise UserError(
+                f"deliver.onnx: no member can be converted to ONNX: {'; '.join(failed)}"
+            )
         if failed:
             self._reselect(np.array(sorted(self.onnx)), f"not in ONNX: {'; '.join(failed)}")
 
@@ -403,7 +405,7 @@ class Delivery:
             gap = largest_difference(found, self.refitted[index][:FEW_ROWS])
             if not gap <= TOLERANCE:
                 raise UserError(
-                    f"evaluation {index + 1} predicts otherwise in the folder, by up to {gap:.3g}"
+                    f"evaluation {index + 1}: predictions in the folder differ by up to {gap:.3g}"
                 )
         gaps = [self.gaps[index] for index in self.members.indices.tolist()]
         parity: dict[str, Any] = {

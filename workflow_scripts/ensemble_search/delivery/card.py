@@ -46,10 +46,10 @@ COVERAGES = (0.5, 0.8, 0.9, 0.95)
 BY_PREPARATION = "the base preparation"
 #: Where the weights of rows are used, and where not.
 WEIGHTED = (
-    "Rows count by their weights, the column {}: in the fits of learners that take weights, in the "
+    "Rows are weighted by the column {}: in the fits of learners that accept weights, in the "
     "losses and scores of search, selection and test, with their intervals, in the calibration, at "
-    "thresholds and in the importance of columns. Imputed values, preprocessing, learners without "
-    "weights, recall and precision by class, and numbers of rows count all rows alike."
+    "thresholds and in the importance of columns. Imputation, preprocessing, learners without "
+    "weights, recall and precision by class, and row counts treat all rows alike."
 )
 ROWS_OF = {
     "train": "the training rows",
@@ -249,7 +249,7 @@ def make(
     reading = _reading(described, ensemble.preparation)
     columns = Table(prepare.READING, described.get("columns", [])[: prepare.SHOWN])
     card.parts.append(Part("What was read, changed and left out", reading, [columns]))
-    card.parts.append(Part("Checked", [*_parity(parity)]))
+    card.parts.append(Part("Checks", [*_parity(parity)]))
     return card
 
 
@@ -258,9 +258,9 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
     one = found[name]
     if tested.classes:
         said = (
-            f"Wrong for {100 * one.value:.3g} % of the test rows (95 % interval "
+            f"Wrong on {100 * one.value:.3g} % of the test rows (95 % interval "
             f"{100 * one.low:.3g} to {100 * one.high:.3g} %); always predicting "
-            f"'{tested.commonest}' would be wrong for {100 * one.baseline:.3g} %."
+            f"'{tested.commonest}' would be wrong on {100 * one.baseline:.3g} %."
         )
     else:
         said = (
@@ -273,7 +273,7 @@ def _headline(tested: _Tested, found: Mapping[str, Measure]) -> str:
         own = found[tested.name]
         said += (
             f" {own.title[0].upper()}{own.title[1:]}: {amount(own.value)} (95 % interval "
-            f"{amount(own.low)} to {amount(own.high)}; {amount(own.baseline)} without any column)."
+            f"{amount(own.low)} to {amount(own.high)}; baseline {amount(own.baseline)})."
         )
     return said
 
@@ -285,21 +285,21 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         yield f"{tested.delivery.warning}."
     if not own.beats:
         yield (
-            f"By its {own.title}, it is not clearly better than a prediction that knows no column: "
-            f"the interval, {amount(own.low)} to {amount(own.high)}, reaches "
-            f"{amount(own.baseline)}. "
+            f"By its {own.title}, the ensemble is not clearly better than the baseline, which uses "
+            f"no column: the interval, {amount(own.low)} to {amount(own.high)}, reaches the "
+            f"baseline's {amount(own.baseline)}. "
             "Do not rely on it."
         )
     elif tested.metric.loss(labels, tested.found) < TOO_GOOD * tested.metric.loss(
         labels, tested.baseline
     ):
         yield (
-            "It is almost perfect. Look whether a column is known only after the target is, or "
-            "says the same."
+            "The ensemble is almost perfect. Check for leakage: a column that is known only after "
+            "the target, or that repeats it."
         )
     if tested.delivery.own_test is not None and (copies := _copies(tested)):
         yield (
-            f"{copies} of the {len(labels)} test rows are in the table, too, with the same values "
+            f"{copies} of the {len(labels)} test rows are also in the table, with the same values "
             "and target: the loss on them is too low."
         )
     if len(labels) < FEW_ROWS:
@@ -315,7 +315,7 @@ def _cautions(tested: _Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         if never:
             yield f"It never predicts {_listed(never)} on the test rows."
         if few and len(labels) >= FEW_ROWS:
-            yield f"Fewer than {FEW_OF_CLASS} test rows are of {_listed(few)}."
+            yield f"Fewer than {FEW_OF_CLASS} test rows per class: {_listed(few)}."
 
 
 def _copies(tested: _Tested) -> int:
@@ -356,35 +356,35 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
     )
     said = [
-        f"{len(labels)} test rows{f' of {own.name}' if (own := delivery.own_test) else ''}, which "
-        "neither search nor selection has seen. From and to are the ends of a 95 % interval, which "
-        "comes from the choice of the test rows.",
-        *([f"They are of {_number(len(np.unique(tested.groups)), 'group')} of one "
-           f"'{described['by']['group']}' each, and intervals are of the choice of groups."]
+        f"{len(labels)} test rows{f' of {own.name}' if (own := delivery.own_test) else ''} that "
+        "neither search nor selection has seen. From and to are the ends of a 95 % interval that "
+        "reflects the sampling of the test rows.",
+        *([f"They form {_number(len(np.unique(tested.groups)), 'group')}, one per "
+           f"'{described['by']['group']}', and the intervals reflect the sampling of groups."]
           if tested.groups is not None else []),
-        *([f"The positive class of average precision and F1 is '{tested.classes[1]}'."]
+        *([f"The positive class for average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
-        f"On the validation rows, its {_name(tested)} is "
-        f"{amount(tested.loss(validation))}: lower than to be expected, as these rows chose it.",
+        f"On the validation rows, the ensemble's {_name(tested)} is "
+        f"{amount(tested.loss(validation))}, which is optimistic: it was selected on these rows.",
     ]  # fmt: skip
     tables = [table]
     if tested.weights.size:
-        said.append("Rows count by their weights here, at thresholds and in the calibration.")
-    rows = ROWS_OF[tested.manifest["rows"]] + (" but those that train_rows left out" * bool(part))
+        said.append("Rows are weighted here, at thresholds and in the calibration.")
+    rows = ROWS_OF[tested.manifest["rows"]] + (" except those train_rows left out" * bool(part))
     if tested.unseen:
-        said.append(f"The members that were tested are the delivered ones, refitted on {rows}.")
+        said.append(f"The tested members are the delivered ones, refitted on {rows}.")
         if tested.as_found is not None:
             then = amount(tested.scale * tested.metric.loss(labels, tested.as_found))
-            said.append(f"As the search found them, their {_name(tested)} was {then}.")
+            said.append(f"Before they were refitted, their {_name(tested)} was {then}.")
     else:
         said.append(
-            "The members that were tested were fitted on the training rows. The delivered ones are "
-            f"refitted on {rows}, so no test rows are left for them; with more rows, they are "
-            "usually a little better."
+            "The tested members were fitted on the training rows. The delivered ones are refitted "
+            f"on {rows}, so no rows are left to test them; with more rows, they are usually a "
+            "little better."
         )
     notes = [*delivery.notes, *(own.notes if own else [])]
-    return Part("How good", [*said, *(f"Note: {note}." for note in notes)], tables)
+    return Part("How good is it?", [*said, *(f"Note: {note}." for note in notes)], tables)
 
 
 def _by_class(tested: _Tested) -> Iterator[Part]:
@@ -404,10 +404,10 @@ def _by_class(tested: _Tested) -> Iterator[Part]:
     yield Part(
         "By class",
         [
-            "Recall: of the rows of a class, the share that is predicted so. Precision: of the "
-            "rows that are predicted to be of a class, the share that is.",
-            "Below, true classes down and predicted ones across: a stronger blue is a larger "
-            "share of the row's class.",
+            "Recall: the share of a class's rows that are predicted as this class. Precision: the "
+            "share of rows predicted as a class that belong to it.",
+            "Confusion matrix: true classes down, predicted classes across; a stronger blue is a "
+            "larger share of the true class.",
         ],
         [
             Table(
@@ -452,7 +452,7 @@ def _threshold(tested: _Tested) -> Part:
     at = [1 / (1 + k) for k in missed]
     rows = measures.thresholds(positive, p, at, tested.weights)
     table = Table(
-        ("a miss costs, in false alarms", "threshold", "precision", "recall",
+        ("cost of a miss, in false alarms", "threshold", "precision", "recall",
          "predicted positive", "cost per 100 rows", "without the ensemble"),
         [
             (f"{k:g}", f"{row['threshold']:.2g}",
@@ -467,20 +467,20 @@ def _threshold(tested: _Tested) -> Part:
         "Choosing a threshold",
         [
             "By default, the more probable class is predicted. If missing a "
-            f"'{name}' costs as much as k false alarms, it is cheapest to predict '{name}' from a "
-            "probability of 1 / (1 + k) on, as far as the probabilities are right (see "
-            "Calibration). Costs are in false alarms; without the ensemble, they are those of "
-            "predicting the same for all rows, whatever is cheaper."
+            f"'{name}' costs as much as k false alarms, it is cheapest to predict '{name}' if its "
+            "probability is at least 1 / (1 + k), provided that the probabilities are right (see "
+            "Calibration). Costs are in false alarms; the cost without the ensemble is that of "
+            "predicting one class for all rows, whichever is cheaper."
         ],
         [table],
         [
             Chart("threshold", "Precision and recall by threshold", "threshold", "share", shares,
                   x_limits=(0, 1), y_limits=(0, 1)),
-            Chart("cost", "Cost by threshold, as a share of that without the ensemble", "threshold",
-                  "cost", costs, x_limits=(0, 1), y_limits=(0, MOST_COST)),
+            Chart("cost", "Cost by threshold, relative to the cost without the ensemble",
+                  "threshold", "cost", costs, x_limits=(0, 1), y_limits=(0, MOST_COST)),
         ],
         code=f"python predict.py --model . --input new.csv --output predictions.csv --threshold "
-        f"{at[4]:.2f}   # '{name}' from a probability of {at[4]:.2f} on",
+        f"{at[4]:.2f}   # '{name}' if its probability is at least {at[4]:.2f}",
     )  # fmt: skip
 
 
@@ -500,16 +500,16 @@ def _calibration(tested: _Tested) -> Part:
     changed = temperature != 1
     curve = calibration.curve(tested.probabilities, labels, tested.weights)
     two = len(tested.classes) == 2
-    what = f"that it is '{tested.classes[1]}'" if two else "of the most probable class"
+    what = f"of '{tested.classes[1]}'" if two else "of the most probable class"
     return Part(
         "Calibration",
         [
-            f"Probabilities are scaled by the temperature {temperature:.3f}, fitted on the "
+            f"Probabilities are scaled with the temperature {temperature:.3f}, fitted on the "
             "validation rows."
             if changed
             else "Probabilities are as the members give them (temperature 1).",
-            f"Test rows in bins of the probability {what}: if it is right, the points lie on the "
-            "dashed line.",
+            f"Test rows are binned by the probability {what}: if the probabilities are right, the "
+            "points lie on the dashed line.",
         ],
         [
             Table(
@@ -519,12 +519,12 @@ def _calibration(tested: _Tested) -> Part:
         ],
         [
             Chart(
-                "calibration", "How often it is so, by its probability", f"probability {what}",
-                "share of the rows",
+                "calibration", "Calibration curve", f"probability {what}",
+                "observed share of the rows",
                 [
                     Series("test rows", curve["probability"].tolist(), curve["right"].tolist(),
                            "both"),
-                    Series("right probabilities", [0, 1], [0, 1], "dashed"),
+                    Series("perfect calibration", [0, 1], [0, 1], "dashed"),
                 ],
                 x_limits=(0, 1), y_limits=(0, 1),
             )
@@ -540,9 +540,9 @@ def _residuals(tested: _Tested) -> Part:
     return Part(
         "Residuals",
         [
-            "True minus predicted value of test rows, by the predicted value. A slope or a bend "
-            "means that some values are predicted too high or too low on the whole; a funnel, that "
-            "some are harder."
+            "True minus predicted value of test rows, against the predicted value. A slope or a "
+            "bend means that some values are systematically predicted too high or too low; a "
+            "funnel, that some are harder to predict."
         ],
         charts=[
             Chart(
@@ -550,7 +550,7 @@ def _residuals(tested: _Tested) -> Part:
                 "true - predicted",
                 [
                     Series("test rows", predicted.tolist(), gaps.tolist(), "points"),
-                    Series("right predictions", ends, [0.0, 0.0], "dashed"),
+                    Series("perfect predictions", ends, [0.0, 0.0], "dashed"),
                 ],
             )
         ],
@@ -573,11 +573,11 @@ def _intervals(tested: _Tested) -> Part:
         "Prediction intervals",
         [
             "The residuals of the validation rows give each prediction an interval, equally wide "
-            "for all rows (split conformal prediction). The ensemble was chosen by these rows, so "
-            "the intervals may be too narrow: the table has the share of the test rows whose true "
-            "value lies within."
+            "for all rows (split conformal prediction). The ensemble was selected on these rows, "
+            "so the intervals may be too narrow: the table shows the share of test rows whose true "
+            "value lies within (coverage)."
         ],
-        [Table(("wanted", "half width", "of the test rows", "95 % interval"), rows)] * bool(rows),
+        [Table(("nominal", "half width", "coverage", "95 % interval"), rows)] * bool(rows),
         code="python predict.py --model . --input new.csv --output predictions.csv --interval 0.9",
     )
 
@@ -588,7 +588,7 @@ def _columns(tested: _Tested) -> Part:
     shown = found[:MOST_COLUMNS]
     top = max(shown[0]["rise"], 1e-12)
     table = Table(
-        ("column", f"rise of the {_name(tested)}", "±", ""),
+        ("column", f"increase in {_name(tested)}", "±", ""),
         [
             (row["column"], *(amount(tested.scale * _near(row[k])) for k in ("rise", "spread")))
             for row in shown
@@ -606,7 +606,7 @@ def _columns(tested: _Tested) -> Part:
         ),
         name=Path(IMPORTANCE).stem,
     )
-    seen = "" if tested.unseen else " The members were fitted on these rows, too."
+    seen = "" if tested.unseen else " The members were also fitted on these rows."
     charts: list[Chart] = []
     for row in found:
         if len(charts) == SHOWN or row["rise"] <= 0:
@@ -622,12 +622,12 @@ def _columns(tested: _Tested) -> Part:
     return Part(
         "Columns",
         [
-            f"How much it gets worse when the values of a column are shuffled, on up to "
-            f"{measures.ROWS} test rows: mean and standard deviation of {measures.REPEATS} "
-            f"shuffles. Columns that say the same share their importance.{seen}",
+            f"Permutation importance: how much the {_name(tested)} rises when the values of a "
+            f"column are shuffled, on up to {measures.ROWS} test rows (mean and standard deviation "
+            f"of {measures.REPEATS} shuffles). Redundant columns share their importance.{seen}",
             *(
-                ["The figures show the mean prediction if all rows had this value, and otherwise "
-                 "their own: what the ensemble has learned, which need not be a cause."]
+                ["The figures show the mean prediction if all rows had this value and were "
+                 "otherwise unchanged (partial dependence). It is not a causal effect."]
                 if charts else []
             ),
         ],
@@ -652,7 +652,7 @@ def _dependence(
     else:
         series = [Series(y, x, means[:, 0].tolist(), "both")]
     kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
-    title = f"{column}: a text of one word" if kinds[column] == "text" else column
+    title = f"{column}: texts of one word" if kinds[column] == "text" else column
     return Chart(f"column-{number}", title, column, y, series, words)
 
 
@@ -662,11 +662,11 @@ def _use(tested: _Tested) -> Part:
     return Part(
         "Use",
         [
-            f"The folder of this page predicts new rows, with Python, {with_}. Columns are "
-            "found by name. Unknown categories count as none, missing values are imputed, and a "
-            "note says so.",
-            "It knows only what its training rows showed: other populations, times or units need "
-            "new data.",
+            f"The folder that contains this page predicts new rows with Python, {with_}. Columns "
+            "are matched by name. Unknown categories count as none of the known ones, missing "
+            "values are imputed, and a note says so.",
+            "The ensemble knows only what its training rows showed: other populations, periods or "
+            "units need new data.",
         ],
         code="pip install -r requirements.txt\n"
         "python predict.py --model . --input new.csv --output predictions.csv",
@@ -683,9 +683,9 @@ def _cost(tested: _Tested) -> Part:
         [
             f"{_number(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
             f"{megabytes:.1f} MB. On one core of the machine that made it, it predicts "
-            f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at once), and a "
-            f"single row in {speed['one_row_ms']:.3g} ms of processor time.",
-            f"Limits asked for: {_limits(delivery.settings['limits'])}.",
+            f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
+            f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
+            f"Requested limits: {_limits(delivery.settings['limits'])}.",
         ],
         [
             Table(
@@ -707,9 +707,10 @@ def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
     return Part(
         "The search",
         [
-            f"{_number(len(best), 'pipeline')} of the space {delivery.source.space} were tried by "
-            f"{about['method']} (study {about['study']}, repeat {delivery.settings['repeat']}). If "
-            "the line still falls at its end, more time helps. The same again, from the same data:"
+            f"{about['method']} tried {_number(len(best), 'pipeline')} of the search space "
+            f"{delivery.source.space} (study {about['study']}, repeat "
+            f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
+            "helps. To repeat the search on the same data:"
         ],
         charts=[
             Chart(
@@ -733,13 +734,13 @@ def _data(tested: _Tested, described: Mapping[str, Any], about: Mapping[str, Any
     return Part(
         "Data",
         [
-            f"{about['dataset']}: the column {manifest['target']} ({manifest['task']}) from "
-            f"{len(tested.ensemble.preparation.names)} columns.",
+            f"{about['dataset']}: predicts the column {manifest['target']} ({manifest['task']}) "
+            f"from {_number(len(tested.ensemble.preparation.names), 'column')}.",
             f"{sizes['train']} training and {sizes['test']} test rows"
-            + (f", validation by {folds} folds." if folds else
+            + (f", {folds}-fold cross-validation." if folds else
                f", {sizes['validation']} validation rows.")
-            + (" The study trains on a part of the training rows (train_rows); those left out are "
-               f"in none of these. Its share is {100 * part['share']:g} %." if part else ""),
+            + (f" The study trains on {100 * part['share']:g} % of the training rows (train_rows); "
+               "the others are not counted here." if part else ""),
             _sentence(prepare.divided(by)),
             *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
         ],
@@ -773,7 +774,7 @@ def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:
         for column, why in lost.items()
         if not any(note.startswith(f"column '{column}' ") for note in known)
     ]
-    return said or ["All columns and rows of the table were used as they are."]
+    return said or ["All columns and rows of the table were used unchanged."]
 
 
 def _name(tested: _Tested) -> str:
@@ -812,17 +813,17 @@ def _limits(limits: Mapping[str, Any]) -> str:
 
 def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"Predictions of the {parity['test_rows']} test rows by the members read back from these "
+        f"On the {parity['test_rows']} test rows, predictions of the members loaded from these "
         "files differ from those of the refitted members by at most "
         f"{parity['largest_difference_from_the_refitted']:.1g}."
     )
     if (difference := parity.get("largest_difference_from_the_search")) is not None:
         same = "equal to" if difference == 0 else f"within {difference:.3g} of"
-        yield f"They are {same} what the search had stored."
+        yield f"They are {same} those that the search stored."
     if differences := parity.get("largest_difference_of_onnx"):
-        yield f"The files pipeline.onnx predict them within {max(differences.values()):.1g}."
+        yield f"The files pipeline.onnx reproduce them within {max(differences.values()):.1g}."
     if (difference := parity.get("largest_difference_of_the_onnx_graph")) is not None:
-        yield f"The file ensemble.onnx, from the columns on, predicts within {difference:.1g}."
+        yield f"The file ensemble.onnx, from columns to output, does so within {difference:.1g}."
 
 
 def write(card: Card, folder: Path) -> None:

@@ -82,8 +82,8 @@ def read(
         raise UserError(f"deliver.test: '{file}' has no row with a known value of '{target}'")
     frame, notes = frame[known], []
     if count := int(np.count_nonzero(~known)):
-        what = "of no known class" if classes else "without a number"
-        own = f"rows of {Path(file).name} that are {what} in '{target}'"
+        what = "with an unknown class" if classes else "without a number"
+        own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}")
     X, odd = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
     weights, groups = np.empty(0), None

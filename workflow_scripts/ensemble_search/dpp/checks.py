@@ -1,4 +1,4 @@
-"""Checks of what the samplers are given."""
+"""Checks of the samplers' arguments."""
 
 from numbers import Integral, Real
 
@@ -6,15 +6,14 @@ import numpy as np
 
 from ensemble_search.runtime.errors import UserError
 
-#: Relative size of asymmetries and negative eigenvalues that pass for (single precision) rounding.
+#: Relative asymmetries and negative eigenvalues up to this size count as (float32) rounding.
 ROUNDING = 1e-6
 
 
 def real(values: np.ndarray, what: str) -> np.ndarray:
     """Return ``values``, called ``what``, as float64; UserError unless they are real numbers.
 
-    NumPy would drop the imaginary parts of complex numbers, read text and dates as numbers, and use
-    what is behind a mask.
+    NumPy would drop imaginary parts, read text and dates as numbers, and use masked values.
     """
     if np.ma.is_masked(values):
         raise UserError(f"{what} must be real numbers, found masked ones")
@@ -31,7 +30,7 @@ def real(values: np.ndarray, what: str) -> np.ndarray:
 
 
 def check_similarity(similarity: np.ndarray) -> np.ndarray:
-    """Check the similarities of N items; whether they are positive semidefinite comes later.
+    """Check the similarities of N items; positive semidefiniteness is checked later.
 
     Returns
     -------
@@ -48,7 +47,7 @@ def check_similarity(similarity: np.ndarray) -> np.ndarray:
         raise UserError(f"a kernel matrix must be square, has the shape {matrix.shape}")
     if not np.isfinite(matrix).all():
         raise UserError("a kernel matrix must be finite")
-    half = matrix / 2  # so that no sum or difference of two entries overflows
+    half = matrix / 2  # so that sums and differences of two entries cannot overflow
     difference = 2 * float(np.abs(half - half.T).max())
     if difference > ROUNDING * np.abs(matrix).max():
         raise UserError(f"a kernel matrix must be symmetric; entries differ by {difference:.3g}")
@@ -58,7 +57,7 @@ def check_similarity(similarity: np.ndarray) -> np.ndarray:
 
 
 def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
-    """Check the qualities of items; (n_items,), ones if None.
+    """Check the qualities of items; return (n_items,), ones if None.
 
     Raises
     ------
@@ -76,9 +75,9 @@ def check_quality(quality: np.ndarray | None, n_items: int) -> np.ndarray:
 
 
 def check_size(k: int, most: int, what: str) -> int:
-    """Check that a set of k items can be drawn from ``most``, described by ``what``; return k.
+    """Check that a set of k items can be drawn from ``most``, called ``what``; return k.
 
-    It is a Python integer then: multiples of NumPy's small ones overflow.
+    It is returned as a Python integer, because multiples of NumPy's small integers overflow.
     """
     if not isinstance(k, Integral) or isinstance(k, bool):
         raise UserError(f"k is {k!r}, must be an integer")
@@ -88,12 +87,12 @@ def check_size(k: int, most: int, what: str) -> int:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number; truth values are none."""
+    """Whether a value is a real number; booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def not_semidefinite(value: float) -> UserError:
-    """Make the error for an indefinite kernel, with an eigenvalue or variance that shows it."""
+    """Create the error for an indefinite kernel, given an eigenvalue or variance as evidence."""
     return UserError(
         f"a kernel must be positive semidefinite, found {value:.3g} below 0; "
         "set its negative eigenvalues to 0 or choose another kernel"

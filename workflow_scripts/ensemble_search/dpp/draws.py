@@ -1,4 +1,4 @@
-"""Uniform draws from a space, numbered."""
+"""Numbered uniform draws from a space."""
 
 from collections.abc import Callable, Iterator
 
@@ -16,7 +16,7 @@ class Draws:
     draw
         Returns a uniformly drawn feature vector (d,), or several, (m, d).
     rng
-        Generator that is handed to ``draw``.
+        Generator passed to ``draw``.
     """
 
     def __init__(self, draw: Callable[[np.random.Generator], np.ndarray], rng: np.random.Generator):
@@ -39,11 +39,11 @@ class Draws:
             yield from rows
 
     def next(self) -> tuple[int, np.ndarray]:
-        """Return the next draw: its number, and its feature vector (d,)."""
+        """Return the number and the feature vector (d,) of the next draw."""
         return next(self._numbered)
 
     def distinct(self, k: int, given: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the next k draws that differ from each other, and from the ``given`` (g, d).
+        """Return the next k draws that differ from each other and from ``given`` (g, d).
 
         Returns
         -------
@@ -55,13 +55,13 @@ class Draws:
         Raises
         ------
         UserError
-            If max(1000, 100 k) draws have fewer such points.
+            If max(1000, 100 k) draws contain fewer such points.
         """
         known = {(point + 0.0).tobytes() for point in ([] if given is None else given)}
         found: dict[bytes, tuple[int, np.ndarray]] = {}
         for _ in range(max(1000, 100 * k)):
             number, point = self.next()
-            # Adding 0 makes 0 of -0, whose bytes differ.
+            # Adding 0 turns -0 into 0; their bytes differ.
             key = (point + 0.0).tobytes()
             if key not in known:
                 found.setdefault(key, (number, point))

@@ -24,27 +24,27 @@ from ensemble_search.dpp.graded import graded
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
-#: Qualities below this part of the largest one need singular values with relative accuracy.
+#: Qualities below this fraction of the largest need singular values with relative accuracy.
 GRADED = 1e-3
-#: So do features whose weighted singular values are not this many times what rounding does to them.
+#: So do features whose weighted singular values are less than this many times their rounding error.
 SAFE = 1e6
-#: Logarithm up to which sizes of items can be squared and summed.
+#: Largest logarithm of item sizes that can be squared and summed.
 LARGE = 300.0
 
 
 @dataclass(frozen=True, eq=False)
 class LEnsemble:
-    """An L-ensemble by its eigenvalues and eigenvectors.
+    """An L-ensemble, given by its eigenvalues and eigenvectors.
 
-    In all methods, ``k=None`` means the DPP, whose sets have any size, and an integer the k-DPP;
-    ``UserError`` if k is not from 1 to the rank.
+    In all methods, ``k=None`` means the DPP, whose sets have any size, and an integer means the
+    k-DPP. If k is not from 1 to the rank, they raise ``UserError``.
 
     Parameters
     ----------
     log_values
         Logarithms of the positive eigenvalues of L, (rank,).
     vectors
-        Their orthonormal eigenvectors, (N, rank).
+        Orthonormal eigenvectors for these, (N, rank).
     """
 
     log_values: np.ndarray
@@ -52,7 +52,7 @@ class LEnsemble:
     _of_size: dict[int, "Elementary"] = field(default_factory=dict, init=False, repr=False)
 
     def _elementary(self, k: int) -> "Elementary":
-        """Those of the last k are kept, for many draws."""
+        """Polynomials of the last k, cached for repeated draws."""
         k = check_size(k, self.rank, "the rank of the kernel")
         if k not in self._of_size:
             self._of_size.clear()
@@ -65,18 +65,18 @@ class LEnsemble:
     ) -> "LEnsemble":
         """Decompose L = diag(q) S diag(q); O(N^3).
 
-        Eigenvalues of S that are not above rounding (N times the machine precision times the
-        largest one) or above the size of the most negative one count as 0: the rank is a numerical
-        one. Two items whose similarity is the root of the product of their variances, up to
-        rounding, are duplicates: no set has both. Items of quality 0 are left out; other qualities
-        do not change the rank, however small.
+        The rank is numerical: eigenvalues of S count as 0 unless they exceed both rounding (N times
+        the machine precision times the largest) and the absolute value of the most negative one.
+        Two items whose similarity equals the square root of the product of their variances, up to
+        rounding, are duplicates: no set contains both. Items of quality 0 are left out; other
+        qualities do not change the rank, however small they are.
 
         Parameters
         ----------
         similarity
             S, (N, N), symmetric and positive semidefinite.
         quality
-            q, (N,), not negative; default all 1.
+            q, (N,), non-negative; default all 1.
 
         Raises
         ------
@@ -106,20 +106,21 @@ class LEnsemble:
     def from_features(cls, features: np.ndarray, quality: np.ndarray | None = None) -> "LEnsemble":
         """Decompose L = diag(q) B B^T diag(q) of low rank without forming it; O(N D^2).
 
-        This is the dual form. The singular values of B rather than the eigenvalues of B^T B are
-        computed, so that eigenvalues of B B^T down to 1e-24 of the largest one count at N = 3000.
+        This is the dual form. It computes singular values of B instead of eigenvalues of B^T B, so
+        that, at N = 3000, eigenvalues of B B^T down to 1e-24 of the largest count as positive.
 
         Parameters
         ----------
         features
             B, (N, D); the similarity of two items is the inner product of their rows.
         quality
-            q, (N,), not negative; default all 1.
+            q, (N,), non-negative; default all 1.
 
         Raises
         ------
         UserError
-            If B has no two dimensions, anything is not finite or complex, or a quality is negative.
+            If B is not two-dimensional, anything is complex or not finite, or a quality is
+            negative.
         """
         features = real(features, "features")
         if features.ndim != 2 or not features.size:
@@ -149,16 +150,16 @@ class LEnsemble:
         items: np.ndarray,
         n_items: int,
     ) -> "LEnsemble":
-        """Weigh ``items`` of ``n_items``.
+        """Apply the qualities to ``items`` of ``n_items``.
 
         Parameters
         ----------
         vectors, values
-            Eigenvectors of the items' similarity, and roots of its eigenvalues.
+            Eigenvectors of the items' similarity, and square roots of its eigenvalues.
         logs
             Logarithms of the qualities.
         error
-            What rounding does to rows of vectors times values, (1,), or (0,) at rank 0.
+            Rounding error of the rows of vectors times values, (1,), or (0,) at rank 0.
         """
         most = logs.max()
         weights = np.exp(logs - most)
@@ -178,11 +179,11 @@ class LEnsemble:
 
     @property
     def rank(self) -> int:
-        """Number of positive eigenvalues: sets are no larger."""
+        """Number of positive eigenvalues, the maximum size of a set."""
         return len(self.log_values)
 
     def of_expected_size(self, size: float) -> "LEnsemble":
-        """Scale L so that the DPP has an expected size, between 0 and the rank (``UserError``)."""
+        """Scale L so that the DPP has this expected size; ``UserError`` unless 0 < size < rank."""
         scale = log_scale(self.log_values, size)
         return replace(self, log_values=self.log_values + scale)
 
@@ -195,12 +196,13 @@ class LEnsemble:
         """Draw a set; O(N k^2) once decomposed.
 
         The same generator state gives the same items on the same machine. Eigenvectors of equal
-        eigenvalues are arbitrary: another LAPACK may then draw another set, of the same law.
+        eigenvalues are arbitrary, so another LAPACK may draw a different set from the same
+        distribution.
 
         Returns
         -------
         np.ndarray
-            Items, (k,), different ones, in random order. The first j are *not* a j-DPP.
+            Distinct items, (k,), in random order. The first j are *not* a j-DPP.
 
         Raises
         ------
@@ -214,7 +216,7 @@ class LEnsemble:
             chosen = self._elementary(k).draw(rng)
         vectors = self.vectors[:, chosen]
         variances = (vectors**2).sum(axis=1)
-        # Subnormal numbers have few digits. Items of such a probability are never drawn.
+        # Subnormal numbers have few digits. Items with such probabilities are never drawn.
         variances[variances < np.finfo(float).tiny / np.finfo(float).eps] = 0
         residuals = Residuals(variances, lambda item: vectors @ vectors[item], len(chosen))
         items = []
@@ -225,10 +227,10 @@ class LEnsemble:
 
 
 def _with_equal_duplicates(similarity: np.ndarray) -> np.ndarray:
-    """Give duplicates proportional rows: those of near points may differ by 1e-8 elsewhere."""
+    """Make rows of duplicates proportional: those of close points may differ by 1e-8 elsewhere."""
     roots = np.sqrt(similarity.diagonal())
     roots[roots == 0] = np.inf
-    # Above 1 the matrix is not positive semidefinite, which its decomposition tells.
+    # Above 1, the matrix is not positive semidefinite; the decomposition reports that.
     correlations = np.abs(similarity / roots[:, None] / roots)
     alike = np.abs(correlations - 1) <= 4 * np.finfo(float).eps
     first = alike.argmax(axis=1)
@@ -243,12 +245,12 @@ def _with_equal_duplicates(similarity: np.ndarray) -> np.ndarray:
 
 
 def _scales(sizes: np.ndarray, log_quality: np.ndarray) -> np.ndarray:
-    """What items are divided by before they are decomposed: 1, or their sizes where these matter.
+    """Return the divisors of items before decomposition: 1, or their sizes if these matter.
 
     Parameters
     ----------
     sizes
-        Square roots of the variances, or so, (N,), not negative.
+        Approximate square roots of the variances, (N,), non-negative.
     log_quality
         (N,).
     """
@@ -272,12 +274,12 @@ def log_scale(log_values: np.ndarray, size: float) -> float:
     Raises
     ------
     UserError
-        Unless 0 < size < r.
+        If size is not between 0 and r, both excluded.
     """
     rank = len(log_values)
     if not (is_number(size) and 0 < size < rank):
         raise UserError(f"the expected size is {size!r}, must be between 0 and the rank, {rank}")
-    even = np.log(size) - np.log(rank - size)  # were all eigenvalues 1
+    even = np.log(size) - np.log(rank - size)  # the solution if all eigenvalues were 1
     low, high = even - log_values.max(), even - log_values.min()
     for _ in range(64):
         middle = (low + high) / 2
@@ -289,19 +291,19 @@ def log_scale(log_values: np.ndarray, size: float) -> float:
 
 
 def heads(log_values: np.ndarray) -> np.ndarray:
-    """Compute the probability λ / (1 + λ) of every coin, (r,)."""
+    """Compute each coin's probability of heads, λ / (1 + λ), (r,)."""
     return np.exp(-np.logaddexp(0, -log_values))
 
 
 class Elementary:
-    """The k-th elementary symmetric polynomial e_k of eigenvalues, and what it normalises.
+    """The k-th elementary symmetric polynomial e_k of eigenvalues, and the k-DPP it normalises.
 
     Parameters
     ----------
     log_values
         Logarithms of the r positive eigenvalues λ, (r,).
     k
-        From 1 to r (else ``UserError``). The costs are O(r k).
+        From 1 to r (else ``UserError``). The cost is O(r k).
     """
 
     def __init__(self, log_values: np.ndarray, k: int):
@@ -314,7 +316,7 @@ class Elementary:
         self._counts = self._count(self._tilted)
 
     def _count(self, log_values: np.ndarray) -> np.ndarray:
-        """Probability that of the first n coins j show heads, (r + 1, k + 1)."""
+        """Probability of j heads among the first n coins, (r + 1, k + 1)."""
         counts = np.zeros((len(log_values) + 1, self._k + 1))
         counts[0, 0] = 1
         for n, (head, tail) in enumerate(zip(heads(log_values), heads(-log_values), strict=True)):
@@ -323,14 +325,14 @@ class Elementary:
         return counts
 
     def inclusion(self) -> np.ndarray:
-        """Compute the probability that each eigenvector is one of the k, (r,)."""
+        """Compute the probability that each eigenvector is among the k, (r,)."""
         before, after = self._counts, self._count(self._tilted[::-1])
-        # Of the others, j before it and k - 1 - j after it.
+        # Among the others, j heads before it and k - 1 - j after it.
         others = (before[:-1, :-1] * after[-2::-1, -2::-1]).sum(axis=1)
         return self._heads * others / before[-1, -1]
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw the k eigenvectors of a k-DPP; their numbers, (k,), descending."""
+        """Draw the k eigenvectors of a k-DPP; return their indices, (k,), descending."""
         counts, left, chosen = self._counts, self._k, []
         uniform = rng.random(len(self._heads))
         for n in range(len(uniform) - 1, -1, -1):

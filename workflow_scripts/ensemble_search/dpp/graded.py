@@ -1,22 +1,23 @@
-"""Singular values and vectors of weighted features, whatever the range of the weights.
+"""Singular values and vectors of weighted features, for weights of any range.
 
-The rows of diag(w) B are items. Usual algorithms lose what is below the machine precision times the
-largest value. Where rows depend on each other, so do those that keep the digits of small values:
-the difference of two equal rows is rounding, which a large weight raises above rows of small
-weight. So dependent rows are found first, in B, where weights do not matter: Gram-Schmidt with the
-row of the largest weighted remainder as pivot makes diag(w) B = C Q^T, and C is well-conditioned
-but for the scale of its columns (Demmel et al., "Computing the singular value decomposition with
-high relative accuracy", 1999). Jacobi rotations then find singular values to many digits (Drmač and
-Veselić, "New fast and accurate Jacobi SVD algorithm", 2008).
+The rows of diag(w) B are items. Standard algorithms lose singular values below the machine
+precision times the largest one. If rows depend on each other, so do algorithms with high relative
+accuracy: the difference of two equal rows is a rounding error, which a large weight raises above
+rows with small weights. Dependent rows are therefore found first, in B, where weights do not
+matter: Gram-Schmidt, with the row of the largest weighted remainder as pivot, gives diag(w) B = C
+Q^T. C is well-conditioned except for the scale of its columns (Demmel et al., "Computing the
+singular value decomposition with high relative accuracy", 1999). Jacobi rotations then compute
+singular values to many digits (Drmač and Veselić, "New fast and accurate Jacobi SVD algorithm",
+2008).
 """
 
 import numpy as np
 
 from ensemble_search.runtime.errors import UserError
 
-#: A remainder is rounding if it is below this many times the error of a row.
+#: A remainder below this many times the error of a row counts as rounding.
 NOISE = 20.0
-#: Range of the logarithms of scales that fits into floats.
+#: Range of log scales that floats can hold.
 RANGE = np.log(1e280)
 
 
@@ -32,7 +33,7 @@ def graded(
     log_weights
         Logarithms of w, (N,).
     error
-        Size of the errors of rows of B.
+        Size of the errors in rows of B.
 
     Returns
     -------
@@ -53,7 +54,7 @@ def graded(
 def _orthogonalised(
     features: np.ndarray, log_weights: np.ndarray, error: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Columns of C with largest entries of 1, (N, rank), and logarithms of their scales."""
+    """Return the columns of C, scaled to a maximum of 1, (N, rank), and their log scales."""
     left = features.copy()
     errors = np.full(len(left), error**2)
     known = np.empty((0, features.shape[1]))
@@ -69,7 +70,7 @@ def _orthogonalised(
         pivot = int(np.argmax(sizes))
         norm = np.sqrt(squares[pivot])
         direction = left[pivot] / norm
-        for _ in range(2):  # small remainders are not orthogonal to the others
+        for _ in range(2):  # once leaves small remainders non-orthogonal to the others
             direction -= known.T @ (known @ direction)
             direction /= np.linalg.norm(direction)
         known = np.vstack([known, direction])
@@ -77,7 +78,7 @@ def _orthogonalised(
         parts[pivot] = norm
         left -= parts[:, None] * direction
         left[pivot] = 0
-        # The direction is as wrong as the pivot, and leaves its part of that in the others.
+        # The direction has the pivot's error, and passes a part of it on to the other rows.
         errors += (parts / norm) ** 2 * errors[pivot]
         with np.errstate(divide="ignore"):
             entries = np.exp(np.log(np.abs(parts)) + log_weights - sizes[pivot])
@@ -86,15 +87,16 @@ def _orthogonalised(
 
 
 def _decomposed(columns: np.ndarray, logs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Decompose columns times exp(logs), descending; in parts if floats cannot hold the range.
+    """Decompose columns times exp(logs), descending, in parts if floats cannot hold the range.
 
-    Of the columns that floats can hold together, the largest values are final: the columns left out
-    would change them by 1e-280 of their size. The rest is decomposed again, with those columns.
+    Among columns that floats can hold together, the largest values are final: the remaining columns
+    would change them by 1e-280 of their size. The rest is decomposed again with the remaining
+    columns.
     """
     from scipy.linalg.lapack import dgejsv
 
     held = logs >= logs[0] - RANGE
-    # Scaling of rows and columns allowed for; left vectors; tiny values are not set to 0.
+    # Options: allow scaling of rows and columns; left vectors; do not set tiny values to 0.
     values, vectors, _, scales, _, info = dgejsv(
         columns[:, held] * np.exp(logs[held] - logs[0]), joba=2, jobu=0, jobv=3, jobr=0, jobp=1
     )

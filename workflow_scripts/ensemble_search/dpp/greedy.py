@@ -9,11 +9,11 @@ from ensemble_search.dpp.residuals import Residuals
 def greedy_map(
     similarity: np.ndarray, k: int | None = None, quality: np.ndarray | None = None
 ) -> np.ndarray:
-    """Add the item that increases det(L_A) most, again and again; O(N k^2).
+    """Repeatedly add the item that increases det(L_A) most; O(N k^2).
 
     Chen, Zhang and Zhou, "Fast greedy MAP inference for determinantal point process to improve
-    recommendation diversity" (2018). The determinant of the result is not the largest one, but
-    that of every prefix is what greedy maximisation of its size finds.
+    recommendation diversity" (2018). The result does not maximise the determinant in general; each
+    prefix is the greedy result of its size.
 
     Parameters
     ----------
@@ -27,15 +27,15 @@ def greedy_map(
     Returns
     -------
     np.ndarray
-        Items in the order of their choice, the first of those equal up to rounding (1e-9). Fewer
-        than k if every other item is a linear combination of the chosen ones up to rounding
-        (a residual below 1e-12 of L_ii), such as a duplicate.
+        Items in the order chosen; ties up to rounding (1e-9) go to the first. Fewer than k if every
+        other item, such as a duplicate, is a linear combination of the chosen ones up to rounding
+        (a residual below 1e-12 of L_ii).
 
     Raises
     ------
     UserError
-        If k is not from 1 to N, S not symmetric and finite, a quality is negative, or L turns out
-        not to be positive semidefinite. The last is seen only where it concerns chosen items.
+        If k is not from 1 to N, S is not symmetric and finite, a quality is negative, or L turns
+        out not to be positive semidefinite, which is detected only for chosen items.
     """
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))

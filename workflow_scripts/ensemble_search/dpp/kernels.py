@@ -1,4 +1,4 @@
-"""The RBF kernel, and a length scale for it."""
+"""The RBF kernel and its length scale."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,9 +10,10 @@ from ensemble_search.dpp.checks import check_size, is_number, real
 from ensemble_search.dpp.draws import Draws
 from ensemble_search.runtime.errors import UserError
 
-#: A kernel function: points (n, d) and (m, d) to their similarities (n, m).
+#: A kernel function: maps points (n, d) and (m, d) to similarities (n, m).
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
-#: Uniform sets that choose a length scale, and points of all sets that log det is averaged over.
+#: Number of uniform sets to choose a length scale, and total points of the sets that average log
+#: det.
 SETS, POINTS = 9, 20_000
 
 
@@ -24,7 +25,7 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     a, b
         Feature vectors, (n, d) and (m, d).
     sigma
-        Length scale, in units of the features. ``gamma`` of other software is 1 / (2 sigma^2).
+        Length scale, in units of the features. In other software, ``gamma`` is 1 / (2 sigma^2).
 
     Returns
     -------
@@ -34,8 +35,8 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     Raises
     ------
     UserError
-        If sigma is not positive (at least 2.3e-308), or the features have another shape, are
-        complex, or their squared distances not finite.
+        If sigma is not positive (at least 2.3e-308), or the features have the wrong shape, are
+        complex, or have squared distances that are not finite.
     """
     from scipy.spatial.distance import cdist
 
@@ -47,12 +48,12 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     distances = cdist(a, b, "sqeuclidean")
     if not np.isfinite(distances).all():
         raise UserError("feature vectors and their squared distances must be finite")
-    with np.errstate(over="ignore"):  # of distances far above sigma
+    with np.errstate(over="ignore"):  # for distances far above sigma
         return np.exp(distances * (-0.5 / sigma) / sigma)
 
 
 def checked(kernel: Kernel) -> Kernel:
-    """Return a kernel that raises UserError where the given one has other than finite (n, m)."""
+    """Wrap a kernel to raise UserError unless its result is finite and of shape (n, m)."""
 
     def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         result = real(kernel(a, b), "the kernel of two points")
@@ -70,21 +71,21 @@ def checked(kernel: Kernel) -> Kernel:
 
 @dataclass(frozen=True)
 class LengthScale:
-    """A length scale, and what uniform sets of k points look like with it.
+    """A length scale and its statistics for uniform sets of k points.
 
     Parameters
     ----------
     sigma, gamma
         Length scale, and 1 / (2 sigma^2).
     median_distance
-        Median squared distance of uniform points, in squared units of the features.
+        Median squared distance between uniform points, in squared units of the features.
     median_similarity
         Median of the kernel between uniform points.
     condition
         Median condition number of the kernel matrices of uniform k-sets.
     log_det, spread
-        Mean and standard deviation of log det over uniform k-sets: over 200, above k = 100 over
-        20,000 / k, at least 9.
+        Mean and standard deviation of log det over uniform k-sets: over 200 sets, or for k > 100,
+        over 20,000 / k, at least 9.
     """
 
     sigma: float
@@ -102,11 +103,11 @@ def length_scale(
     rng: np.random.Generator,
     sigma: float | None = None,
 ) -> LengthScale:
-    """Choose the length scale of an RBF kernel for k-DPPs over a space, or describe a given one.
+    """Choose the length scale of an RBF kernel for k-DPPs on a space, or describe a given one.
 
-    Starts at gamma = 0.1 / m, where m is the median squared distance of 600 uniform draws (of
-    those that differ), and multiplies gamma by 1.5 while the median condition number of 9 uniform
-    k-sets is above 1e6: the kernel is as wide as determinants can be computed with.
+    Starts at gamma = 0.1 / m, where m is the median squared distance between 600 uniform draws
+    (among distinct ones), and multiplies gamma by 1.5 while the median condition number of 9
+    uniform k-sets is above 1e6. The kernel is thus as wide as computing determinants allows.
 
     Parameters
     ----------
@@ -116,15 +117,15 @@ def length_scale(
     k
         Size of the sets.
     rng
-        Generator that is handed to ``draw``.
+        Generator passed to ``draw``.
     sigma
-        The length scale; default: chosen.
+        The length scale to describe; default: choose one.
 
     Raises
     ------
     UserError
-        If k or ``sigma`` is not positive, the space has fewer than k distinct points, or some too
-        close to distinguish.
+        If k or ``sigma`` is not positive, or the space has fewer than k distinct points or some
+        that are too close to distinguish.
     """
     from scipy.spatial.distance import pdist
 
@@ -151,7 +152,7 @@ def length_scale(
             raise UserError(f"uniform sets of {k} points hold points too close to distinguish")
         gamma *= 1.5
     gamma = 0.5 / scale / scale
-    with suppress(UserError):  # of a small space, whose rarest points may be missed
+    with suppress(UserError):  # in a small space, draws may miss the rarest points
         for _ in range(min(200, POINTS // k) - SETS):
             points = draws.distinct(k)[1]
             matrices.append(rbf(points, points, scale))

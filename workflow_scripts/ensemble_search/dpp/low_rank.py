@@ -1,4 +1,4 @@
-"""Markov chains for k-DPPs of many items whose similarity has a low rank."""
+"""Markov chains for k-DPPs on many items with a low-rank similarity."""
 
 import math
 
@@ -10,10 +10,10 @@ from ensemble_search.dpp.mcmc import WIDE, Chain, check_steps
 from ensemble_search.dpp.strata import check_alpha, check_strata, integers
 from ensemble_search.runtime.errors import UserError
 
-#: Accepted swaps after which an inverse is computed from scratch.
+#: Number of accepted swaps after which an inverse is recomputed from scratch.
 REFRESH = 500
-#: Largest alpha / (1 - alpha) times the squared norm of an item's features; rounding would decide
-#: swaps beyond.
+#: Largest alpha / (1 - alpha) times the squared norm of an item's features; beyond it, rounding
+#: would decide swaps.
 LARGEST = 1e5
 
 
@@ -32,7 +32,7 @@ def swap_features(
     The similarity S is the inner product of the items' features, and 0 for items of different
     groups. By the matrix determinant lemma, det L_A is (1 - alpha)^k times the determinants of
     I + alpha / (1 - alpha) B^T B of the groups, where B are the features of the members in a group,
-    times their squared qualities. So a step costs O(D^2), however large k is.
+    times their squared qualities. A step therefore costs O(D^2) for any k.
 
     Parameters
     ----------
@@ -49,23 +49,23 @@ def swap_features(
     groups
         Group of every item, (N,): integers from 0; default one group.
     steps
-        Swaps of a uniform member for a uniform other item that are tried; default max(1000, 100 k,
-        10 (N - g)). The start is a uniform set, or, if qualities differ by more than a factor of
-        1000, the items of the largest ones.
+        Number of attempted swaps of a uniformly drawn member for a uniformly drawn other item;
+        default max(1000, 100 k, 10 (N - g)). The start is a uniform set or, if qualities differ by
+        more than a factor of 1000, the items with the largest qualities.
     given
-        Other items, (g,), which the set has besides: the k are drawn given them. Default none.
+        Other items, (g,), also in the set: the k are drawn conditionally on them. Default none.
 
     Returns
     -------
     Chain
-        Without points.
+        The chain; its ``points`` are None.
 
     Raises
     ------
     UserError
-        If k is not from 1 to N - g, alpha is negative or too close to 1 for the norms of the
-        features, steps are negative, shapes differ, anything is not finite or positive, or of
-        another type.
+        If k is not from 1 to N - g, alpha is negative or too close to 1 for the features' norms,
+        steps are negative, shapes differ, values are not finite or not positive, or an argument has
+        the wrong type.
     """
     check_generator(rng)
     features = np.ascontiguousarray(real(features, "features"))

@@ -1,10 +1,10 @@
-"""Markov chains of swaps whose stationary law is a k-DPP.
+"""Markov chains of swaps whose stationary distribution is a k-DPP.
 
 Algorithms 1 (a finite set) and 2 (a space that can be drawn from uniformly) of Dodge et al., "Open
 loop hyperparameter optimization and determinantal point processes" (2017), without staying in place
-half of the time, which changes speed only. Anari, Oveis Gharan and Rezaei, "Monte Carlo Markov
+half of the time, which changes only the speed. Anari, Oveis Gharan and Rezaei, "Monte Carlo Markov
 chain algorithms for sampling strongly Rayleigh distributions and determinantal point processes"
-(2016), bound the steps that a finite set needs; for spaces no bound is known.
+(2016), bound the steps that a finite set needs; for spaces, no bound is known.
 """
 
 import math
@@ -29,26 +29,26 @@ from ensemble_search.dpp.kernels import Kernel, checked, condition_number
 from ensemble_search.dpp.residuals import NOTHING
 from ensemble_search.runtime.errors import UserError
 
-#: Start sets have condition numbers below this.
+#: Start sets must have condition numbers below this.
 WORST_CONDITION = 1e12
-#: The trace of so many takes 8 GB.
+#: Maximum number of steps; their trace takes 8 GB.
 MOST_STEPS = 10**9
-#: Uniform sets that are tried as the start.
+#: Number of uniform sets to try as the start.
 TRIES = 100
-#: Chains of items whose qualities differ by more than this factor start where these are large:
-#: from a uniform set, whose probability may be 0 but for rounding, they would not arrive in time.
+#: If qualities differ by more than this factor, chains start at items of large quality: from a
+#: uniform set, whose probability may be almost 0, they would take too long to get there.
 WIDE = 1e3
 
 
 @dataclass(frozen=True)
 class Chain:
-    """The end of a chain and its trace.
+    """The final state of a chain, and its trace.
 
     Parameters
     ----------
     items
-        Drawn set, (k,), in random order: items of the finite set, or numbers of the draws from the
-        space, from 0.
+        The drawn set, (k,), in random order: items of the finite set, or numbers of draws from the
+        space, counted from 0.
     points
         Feature vectors of the draws, (k, d); None for a finite set.
     log_dets
@@ -66,7 +66,8 @@ class Chain:
 def default_steps(k: int, n_items: int = 0) -> int:
     """Return the default number of steps, max(1000, 100 k, 10 N) for N items.
 
-    A step proposes one item. With independent items the bias shrinks by exp(-1) in at most N steps.
+    A step proposes one item. With independent items, the bias shrinks by exp(-1) in at most N
+    steps.
     """
     return max(1000, 100 * k, 10 * n_items)
 
@@ -86,7 +87,7 @@ def swap_items(
     quality: np.ndarray | None = None,
     steps: int | None = None,
 ) -> Chain:
-    """Draw k of N items: a step swaps a uniform member for a uniform other item, or does not.
+    """Draw k of N items: a step may swap a uniformly drawn member for a uniformly drawn other.
 
     Parameters
     ----------
@@ -99,16 +100,16 @@ def swap_items(
     quality
         q, (N,), not negative; default all 1. Items of quality 0 are never drawn.
     steps
-        Default max(1000, 100 k, 10 N), N without the items of quality 0; each costs O(k^2). The
-        start is a uniform set, or, if qualities differ by more than a factor of 1000, that of
-        :func:`ensemble_search.dpp.greedy.greedy_map`.
+        Number of steps; default max(1000, 100 k, 10 N), where N excludes items of quality 0. Each
+        costs O(k^2). The start is a uniform set or, if qualities differ by more than a factor of
+        1000, that of :func:`ensemble_search.dpp.greedy.greedy_map`.
 
     Raises
     ------
     UserError
         If k is larger than the number of items of positive quality or the rank of S, S is not
-        symmetric, finite and, as far as the chain sees it, positive semidefinite, or a quality is
-        negative.
+        symmetric and finite, a quality is negative, or the chain detects that S is not positive
+        semidefinite.
     """
     similarity = check_similarity(similarity)
     quality = check_quality(quality, len(similarity))
@@ -128,34 +129,36 @@ def swap_points(
     steps: int | None = None,
     given: np.ndarray | None = None,
 ) -> Chain:
-    """Draw k points of a space: a step swaps a uniform member for a new draw, or does not.
+    """Draw k points of a space: a step may swap a uniformly drawn member for a new draw.
 
     Parameters
     ----------
     draw
-        Returns a uniformly drawn feature vector (d,), or several, (m, d), which is faster. What
-        the vectors stand for can be kept by number of the draw, which the chain returns.
+        Returns a uniformly drawn feature vector (d,), or several, (m, d), which is faster. The
+        chain returns the numbers of draws, by which ``draw`` can store what the vectors represent.
     kernel
-        Feature vectors (n, d) and (m, d) to similarities (n, m), positive semidefinite, such as
-        ``functools.partial(rbf, sigma=0.1)``.
+        Maps feature vectors (n, d) and (m, d) to similarities (n, m); positive semidefinite, such
+        as ``functools.partial(rbf, sigma=0.1)``.
     k
         Number of points.
     rng
-        Generator, also handed to ``draw``.
+        Generator, also passed to ``draw``.
     quality
-        Feature vectors (n, d) to positive qualities (n,); default 1.
+        Maps feature vectors (n, d) to positive qualities (n,); default 1.
     steps
-        Default max(1000, 100 k); each costs O((g + k)^2) and g + k + 1 similarities.
+        Number of steps; default max(1000, 100 k). Each costs O((g + k)^2) and g + k + 1
+        similarities.
     given
-        Feature vectors (g, d) of points that the set has besides, such as those known already:
-        the k points are drawn from the (g + k)-DPP given them. Default none.
+        Feature vectors (g, d) of other points in the set, such as known ones: the k points are
+        drawn from the (g + k)-DPP conditionally on them. Default none.
 
     Raises
     ------
     UserError
-        If no start set is found: the space has fewer than k other distinct points, or their kernel
-        matrix, with the given ones, is too close to singular. If draws or kernel are not finite,
-        the kernel is seen not to be positive semidefinite, or a quality is not positive.
+        If no start set is found, because the space has fewer than k other distinct points or
+        because their kernel matrix, together with the given points, is too close to singular. If
+        draws or kernel are not finite, the kernel turns out not to be positive semidefinite, or a
+        quality is not positive.
     """
     k = check_size(k, 10**6, "a million points")
     ground = _Space(Draws(draw, rng), kernel, quality, k, given)
@@ -163,10 +166,10 @@ def swap_points(
 
 
 class _Ground(Protocol):
-    """What a chain draws from. A member is a row of ``points``; the kernel is of such rows."""
+    """What a chain draws from. A member is a row of ``points``; the kernel takes such rows."""
 
     numbers: np.ndarray  # (k,) of the start set
-    points: np.ndarray  # (k + g, ...) of the start set, and those that stay
+    points: np.ndarray  # (k + g, ...): the start set, then the given points
 
     def kernel(self, a: np.ndarray, b: np.ndarray, /) -> np.ndarray: ...
     def log_quality(self, points: np.ndarray, /) -> np.ndarray: ...
@@ -187,7 +190,8 @@ class _Items:
         rng: np.random.Generator,
     ):
         self._rng = rng
-        # Variances count as qualities: what is left of them tells what is rounding.
+        # Variances are treated as qualities: a residual relative to its variance shows if it is
+        # rounding.
         roots = np.sqrt(np.where(similarity.diagonal() > 0, similarity.diagonal(), 1))
         self._similarity = similarity / roots[:, None] / roots
         with np.errstate(divide="ignore"):
@@ -208,7 +212,7 @@ class _Items:
     def _starts(
         self, possible: np.ndarray, k: int, largest: Callable[[], tuple[np.ndarray, np.ndarray]]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Uniform sets, and that of the greedily largest determinant: last, or first if wide."""
+        """Uniform sets, and the greedy set: last, or first if qualities differ widely."""
         if np.ptp(self._log_quality[possible]) > np.log(WIDE):
             yield largest()
         for _ in range(TRIES):
@@ -235,7 +239,7 @@ class _Items:
 
 
 class _Space:
-    """A space that is drawn from; points are feature vectors."""
+    """A space to draw from; points are feature vectors."""
 
     def __init__(
         self,
@@ -280,7 +284,7 @@ class _Space:
 def _start(
     starts: Iterator[tuple[np.ndarray, np.ndarray]], kernel: Kernel
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The first of the sets that determinants can be computed with: numbers and points."""
+    """Return numbers and points of the first set whose determinant can be computed."""
     best = math.inf
     for numbers, points in starts:
         try:
@@ -299,7 +303,7 @@ def _start(
 
 
 class Determinant:
-    """The kernel matrix of k points by its inverse, and what a swap does to its determinant.
+    """The inverse and the determinant of the kernel matrix of k points, with updates for swaps.
 
     Parameters
     ----------
@@ -324,12 +328,12 @@ class Determinant:
         self._trace = float(np.trace(self.inverse))
 
     def ratio(self, out: int, column: np.ndarray, own: float) -> tuple[float, float]:
-        """Compute det after / det before a new point takes the place of point ``out``; O(k^2).
+        """Compute det after / det before, if a new point replaces point ``out``; O(k^2).
 
         Parameters
         ----------
         out
-            Place of the point that leaves.
+            Position of the point to replace.
         column
             Similarities of the new point to all k, (k,).
         own
@@ -338,7 +342,7 @@ class Determinant:
         Returns
         -------
         ratio, error
-            The error is a generous bound of what rounding does to the ratio.
+            The error is a generous bound on the ratio's rounding error.
         """
         coefficients = self.inverse @ column
         schur = own - float(column @ coefficients)
@@ -350,7 +354,7 @@ class Determinant:
         return ratio, noise * precision
 
     def swap(self, out: int, column: np.ndarray, own: float, ratio: float) -> None:
-        """Let the new point take the place of point ``out``; O(k^2), arguments as above."""
+        """Replace point ``out`` by the new point; O(k^2), arguments as above."""
         leaving = self.inverse[out]
         precision = leaving[out]
         rest = self.inverse - np.outer(leaving, leaving / precision)
@@ -365,7 +369,7 @@ class Determinant:
 
 def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int) -> Chain:
     numbers = ground.numbers.copy()
-    # The last row is for the proposed point; those between the k and it stay.
+    # The last row is for the proposed point; rows between the first k and it never change.
     points = np.concatenate([ground.points, ground.points[:1]])
     log_quality = ground.log_quality(ground.points)
     current = Determinant(ground.kernel(points[:-1], points[:-1]))
@@ -379,11 +383,13 @@ def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int) -> Chain
         column = ground.kernel(points, points[-1:])[:, 0]
         own, column = float(column[-1]), column[:-1]
         ratio, error = current.ratio(out, column, own)
-        # Accept if a uniform number is below the ratio of det(L_A): here of the similarities.
+        # Accept if a uniform number is below the ratio of det(L_A); ``ratio`` is that of
+        # similarities.
         threshold = 2 * (float(log_quality[out]) - own_quality)
         threshold = rng.random() * math.exp(min(threshold, 700))
         exact = None
-        # From scratch where rounding could decide, and after k updates against their rounding.
+        # Recompute from scratch if rounding could decide, and after k updates to limit their
+        # rounding.
         if abs(ratio - threshold) <= error or (threshold < ratio and (accepted + 1) % k == 0):
             exact = _after(ground, points[:-1], out, points[-1])
             ratio = math.exp(min(exact.log_det - current.log_det, 700)) if exact else 0.0
@@ -400,7 +406,7 @@ def _run(ground: _Ground, k: int, rng: np.random.Generator, steps: int) -> Chain
 
 
 def _after(ground: _Ground, points: np.ndarray, out: int, point: np.ndarray) -> Determinant | None:
-    """The determinant after a swap, from scratch; None if it is 0 up to rounding."""
+    """Compute the determinant after a swap from scratch; None if it is 0 up to rounding."""
     points = points.copy()
     points[out] = point
     try:

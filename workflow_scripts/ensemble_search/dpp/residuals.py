@@ -1,4 +1,4 @@
-"""What is left of the variance of N items when those chosen are known."""
+"""Residual variances of N items, given the chosen ones."""
 
 from collections.abc import Callable
 
@@ -6,35 +6,35 @@ import numpy as np
 
 from ensemble_search.dpp.checks import ROUNDING, not_semidefinite
 
-#: Residuals below this part of an item's own variance are rounding: the item depends on others.
+#: Residuals below this fraction of an item's variance count as rounding: the item is dependent.
 NOTHING = 1e-12
 
 
 class Residuals:
     """Schur complements of all items with respect to the chosen ones, by incremental Cholesky.
 
-    The residual of item i is det(L of chosen and i) / det(L of chosen), and the posterior variance
-    of i under a Gaussian process without noise with kernel L = diag(q) S diag(q). What is left of
-    an item's own variance does not depend on q: it is computed from S, scaled to ones on the
-    diagonal, so that rounding does not grow with the range of the qualities.
+    The residual of item i is det(L of chosen and i) / det(L of chosen), which is the posterior
+    variance of i under a noise-free Gaussian process with kernel L = diag(q) S diag(q). As a
+    fraction of the item's variance, it does not depend on q: it is computed from S, scaled to ones
+    on the diagonal, so that rounding does not grow with the range of the qualities.
 
     Parameters
     ----------
     diagonal
         Variances S_ii, (N,).
     column
-        Item to its column of S, (N,).
+        Maps an item to its column of S, (N,).
     k
-        Number of items that will be chosen at most; the t-th costs O(t N) and a column.
+        Maximum number of items to choose; the t-th costs O(t N) and a column.
     quality
         q, (N,), not negative; default all 1.
 
     Attributes
     ----------
     left
-        The residuals as parts of the variances, (N,); 0 for chosen items, for items of variance 0,
-        and for those that are rounding: below :data:`NOTHING`, or below the error that items with a
-        small residual, chosen for their quality, leave in those of others.
+        Residuals as fractions of the variances, (N,); 0 for chosen items, for items of variance 0,
+        and where the residual is rounding: below :data:`NOTHING`, or below the error due to items
+        that had a small residual but were chosen for their quality.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Residuals:
         self._column = column
         self._rows = np.empty((k, len(self.left)))
         self._chosen = 0
-        # Variances of L as products with powers of two: floats would overflow.
+        # Variances of L are stored with powers of two, because floats would overflow.
         self._variances, self._exponents = np.frexp(diagonal)
         if quality is not None:
             mantissas, exponents = np.frexp(quality)
@@ -73,7 +73,7 @@ class Residuals:
         self._rows[self._chosen] = row
         self._chosen += 1
         squares = row**2
-        # Those at 0 stay there: what remains of them is rounding.
+        # Residuals at 0 stay there: anything more is rounding.
         left = np.where(self.left > 0, self.left - squares, 0)
         left[item] = 0
         if (lowest := left.min()) < -ROUNDING:
@@ -82,7 +82,7 @@ class Residuals:
         self.left = np.where(left > self._nothing, left, 0)
 
     def weights(self) -> np.ndarray:
-        """Return the residuals of L, (N,), not all 0, times a power of two: they are finite."""
+        """Return the residuals of L, (N,), not all 0, times a power of two to keep them finite."""
         most = self._exponents[self.left > 0].max()
         return np.ldexp(self.left * self._variances, self._exponents - most)
 
@@ -96,6 +96,6 @@ class Residuals:
         return int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
 
     def largest(self) -> int:
-        """Return the item of the largest residual of L, the first of those equal up to rounding."""
+        """Return the item with the largest residual of L; ties up to rounding go to the first."""
         weights = self.weights()
         return int(np.argmax(weights >= weights.max() * (1 - 1e-9)))

@@ -1,4 +1,4 @@
-"""k-DPPs that know of items only which stratum each is in, exactly and for any number of items."""
+"""Exact k-DPPs that depend only on the items' strata, for any number of items."""
 
 import numpy as np
 
@@ -16,10 +16,10 @@ def sample_strata(
 ) -> np.ndarray:
     """Draw k items by the kernel L = diag(q) ((1 - alpha) I + alpha S) diag(q).
 
-    S is 1 for two items of one stratum and 0 otherwise, and q the same within a stratum. With
-    alpha 0 the draw is uniform (if q is), with alpha 1 no stratum has two items: as many items as
-    strata are a stratified sample. The determinant of a set depends on its numbers of items m_c in
-    the strata c alone, so these are drawn first, and then items uniformly:
+    S is 1 for two items in the same stratum and 0 otherwise, and q is constant within a stratum.
+    With alpha 0, the draw is uniform (if q is); with alpha 1, no stratum has two items, so that as
+    many items as strata are a stratified sample. The determinant of a set depends only on the
+    numbers m_c of items in the strata c. These are drawn first, then the items uniformly:
 
     P(m) ~ prod over m_c > 0 of binom(N_c, m_c) q_c^(2 m_c) (1-alpha)^(m_c-1) (1-alpha+alpha m_c)
 
@@ -28,7 +28,7 @@ def sample_strata(
     strata
         Stratum of every item, (N,): integers from 0 without gaps.
     k
-        Number of items; the costs are O(k N).
+        Number of items; the cost is O(k N).
     alpha
         From 0 to 1.
     rng
@@ -44,8 +44,8 @@ def sample_strata(
     Raises
     ------
     UserError
-        If k is not from 1 to N, with alpha 1 to the number of strata, alpha is outside [0, 1], a
-        quality is not positive, or strata or the generator are not as above.
+        If k is not from 1 to N (with alpha 1, to the number of strata), alpha is outside [0, 1], a
+        quality is not positive, or strata or the generator are invalid.
     """
     check_generator(rng)
     check_alpha(alpha)
@@ -98,10 +98,10 @@ def _draw_counts(
 ) -> np.ndarray:
     """Draw the number of items in every stratum, (n_strata,), given that they sum to k.
 
-    The counts are independent but for their sum, as are coins; ``tilt`` makes k their expected sum,
-    so that no probability that matters is small.
+    Like coins, the counts are independent given their sum; ``tilt`` makes k their expected sum, so
+    that no relevant probability is small.
     """
-    # Strata of one size and weight, of which there may be thousands, have the same law.
+    # Strata of equal size and weight, possibly thousands, have the same distribution.
     alike, kinds, numbers = np.unique(
         np.column_stack([sizes, log_weights]), axis=0, return_inverse=True, return_counts=True
     )
@@ -125,7 +125,7 @@ def _draw_counts(
 
 
 def _log_terms(size: int, alpha: float) -> np.ndarray:
-    """Log of the number of sets of m items times their determinant, (size + 1,) for m from 0."""
+    """Log of (number of sets of m items times their determinant), (size + 1,) for m from 0."""
     from scipy.special import gammaln, xlog1py
 
     m = np.arange(1, size + 1)
@@ -141,13 +141,13 @@ def _normalised(log_terms: np.ndarray, tilt: float) -> np.ndarray:
 
 
 def _tilt(logs: list[np.ndarray], numbers: np.ndarray, k: int) -> float:
-    """Find the tilt with which the counts' expected sum is k, or nearly all that is possible.
+    """Find the tilt that makes the counts' expected sum k, or nearly the largest possible.
 
-    ``numbers`` says how many strata have each of the laws.
+    ``numbers`` is the number of strata with each distribution.
     """
     most = numbers @ [int(np.isfinite(terms).sum()) - 1 for terms in logs]
     wanted = min(k, most - 0.5)
-    # Beyond what a further item multiplies any of the terms by: all strata are empty, or full.
+    # Beyond the factor that a further item adds to any term, all strata are empty or full.
     steps = np.concatenate([np.diff(terms[np.isfinite(terms)]) for terms in logs])
     low, high = -700.0 - steps.max(), 700.0 - steps.min()
     for _ in range(64):

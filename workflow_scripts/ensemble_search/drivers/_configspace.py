@@ -1,4 +1,4 @@
-"""The space as an object of ConfigSpace, of any version: those of the libraries differ."""
+"""The space as a ConfigSpace object, for any version: each library requires its own."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def config_space(space: dict[str, Any]):
 
 
 def _add(space, old: str, part) -> None:
-    """Add by ``add``, which old versions do not have."""
+    """Add by ``add`` or, in old versions, by the method ``old``."""
     (space.add if hasattr(space, "add") else getattr(space, old))(part)
 
 

@@ -1,7 +1,7 @@
-"""Suggest in the environment of a library: ``python _serve.py FILE`` with the file of a driver.
+"""Suggest in a library's environment: ``python _serve.py FILE`` with the file of a driver.
 
-A line of JSON on the standard input is the space, every later one [evaluations, seed]. Each of
-these is answered by a line: ``{"values": ...}``, or ``{"error": ...}`` with what was raised.
+The first JSON line on standard input is the space; each later line is [evaluations, seed] and is
+answered by one line: ``{"values": ...}``, or ``{"error": ...}`` with the exception.
 """
 
 import importlib.util
@@ -15,13 +15,13 @@ from ensemble_search.drivers.base import Driver, plain
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     spec = importlib.util.spec_from_file_location("driver", sys.argv[1])
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     answers = sys.stdout
-    with redirect_stdout(sys.stderr):  # what libraries print is no answer
+    with redirect_stdout(sys.stderr):  # libraries' output must not mix with the answers
         spec.loader.exec_module(module)
         (kind,) = (
             c
@@ -36,7 +36,7 @@ def main() -> None:
             try:
                 values = driver.suggest(space, evaluations, seed)
                 answer = {"values": {name: plain(value) for name, value in values.items()}}
-            except Exception as error:  # whatever the library raises
+            except Exception as error:  # anything the library raises
                 answer = {"error": f"{type(error).__name__}: {error}"}
             print(json.dumps(answer), file=answers, flush=True)
 

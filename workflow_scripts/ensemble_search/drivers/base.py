@@ -1,4 +1,4 @@
-"""Base of all drivers. It runs in the environment of the library: no import but Python's own."""
+"""Base of all drivers. It runs in the library's environment: import only the standard library."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -8,15 +8,17 @@ from typing import Any, ClassVar
 class Driver(ABC):
     """Base of all drivers, each of which lets ``optimizer: ask-tell`` use another library.
 
-    A driver has its own file, ``drivers/<library>.py``, which defines one public subclass
-    and imports the library inside its methods. It is stateless: every suggestion is made from all
-    evaluations, so that a search can be resumed anywhere. Whatever it keeps must not matter.
+    A driver has its own file, ``drivers/<library>.py``, with one public subclass that imports the
+    library inside its methods. It is stateless: every suggestion is computed from all evaluations,
+    so that a search can be resumed at any point. Anything that it caches must not affect
+    suggestions.
 
     Attributes
     ----------
     environment
-        The library is in ``.venv-<environment>`` beside the Snakefile: of a built-in driver,
-        `make peers` makes it, of another its user. Default: None, the environment of the workflow.
+        The library is installed in ``.venv-<environment>`` next to the Snakefile. `make peers`
+        creates these environments for built-in drivers; users create those for their own drivers.
+        Default: None, the workflow's environment.
     """
 
     environment: ClassVar[str | None] = None
@@ -32,15 +34,15 @@ class Driver(ABC):
         space
             ``hyperparameters``, a list of dictionaries, parents first: ``name``; ``kind``, one of
             ``categorical``, ``ordinal``, ``integer`` and ``float``; ``choices``, a list, or else
-            ``lower``, ``upper`` and ``log``; ``default``; and ``when``, None, or the name of
-            another hyperparameter and a list of those of its values under which this one is active.
-            And ``forbidden``, a list of dictionaries from names to values: no configuration may
-            have all values of one.
+            ``lower``, ``upper`` and ``log``; ``default``; and ``when``, None or the name of another
+            hyperparameter and a list of its values for which this one is active. Also
+            ``forbidden``, a list of dictionaries from names to values: no configuration may contain
+            all values of one dictionary.
         evaluations
             At least one: values of the active hyperparameters by name, and the loss to minimise. A
-            failed evaluation has the largest loss of a success, one that still runs the median.
+            failed evaluation has the largest loss of a success, a pending one the median.
         seed
-            Of this suggestion, in [0, 2^31). The same arguments must give the same suggestion.
+            Seed of this suggestion, in [0, 2^31). The same arguments must give the same suggestion.
 
         Returns
         -------
@@ -50,13 +52,13 @@ class Driver(ABC):
 
 
 def active(hyperparameter: dict[str, Any], values: dict[str, Any]) -> bool:
-    """Whether a hyperparameter is active, given the values of those before it."""
+    """Whether a hyperparameter is active, given the values of earlier ones."""
     when = hyperparameter["when"]
     return when is None or values.get(when[0]) in when[1]
 
 
 def legal(space: dict[str, Any], values: dict[str, Any]) -> bool:
-    """Whether no forbidden clause of the space holds."""
+    """Whether the values match no forbidden clause of the space."""
     return not any(
         all(values.get(name) == value for name, value in clause.items())
         for clause in space["forbidden"]
@@ -64,5 +66,5 @@ def legal(space: dict[str, Any], values: dict[str, Any]) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """Turn a number of NumPy into one of Python."""
+    """Convert a NumPy number to a Python number."""
     return value.item() if hasattr(value, "item") else value

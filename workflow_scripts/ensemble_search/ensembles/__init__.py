@@ -1,1 +1,1 @@
-"""Post-hoc ensembles, one file each; the file name is the name in the study."""
+"""Post-hoc ensembles, one file each; the file name is the name that studies use."""

@@ -6,12 +6,12 @@ import numpy as np
 
 from ensemble_search.metrics.base import Metric
 
-#: Largest number of bootstraps.
+#: Maximum number of bootstraps.
 MOST = 10_000
 
 
 def number(evaluations: int | None) -> int:
-    """Return how many bootstraps there are by default: half the evaluations; 75 if None.
+    """Return the default number of bootstraps: half the evaluations; 75 if None.
 
     At least 1, and at most :data:`MOST`.
     """
@@ -19,7 +19,7 @@ def number(evaluations: int | None) -> int:
 
 
 def counts(numbers: range, rows: int, ratio: float, seed: int) -> np.ndarray:
-    """Return how often each row is in bootstraps, int, of shape (len(numbers), rows).
+    """Return how often each bootstrap contains each row, int, of shape (len(numbers), rows).
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def counts(numbers: range, rows: int, ratio: float, seed: int) -> np.ndarray:
     ratio
         Size of a bootstrap over the number of rows; at least one row is drawn.
     seed
-        The repeat of a search and of its ensemble: both have the same bootstraps. Each is drawn by
+        The repeat: a search and its ensemble share the same bootstraps. Each bootstrap is drawn by
         the generator of (seed, its number).
     """
     size = max(1, round(ratio * rows))
@@ -43,7 +43,7 @@ def losses(
 ) -> np.ndarray:
     """Return the loss of every model on every bootstrap, of shape (n_models, n_bootstraps).
 
-    They are rounded to float32: models that differ in the last bits of a sum tie.
+    Losses are rounded to float32, so that models that differ only in the last bits of a sum tie.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def losses(
     labels
         Of shape (n_samples,), as the metric takes them.
     predictions
-        Without NaN, of shape (n_models, n_samples, n_columns); of two columns, the second is used.
+        Without NaN, of shape (n_models, n_samples, n_columns); if there are two columns, the second
+        is used.
     metric
         If it is not a mean over samples, it is computed for every model and bootstrap.
     """

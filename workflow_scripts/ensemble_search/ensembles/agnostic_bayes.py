@@ -1,4 +1,4 @@
-"""Agnostic Bayes: models weighted by how often they are the best (Lacoste et al., ICML 2014)."""
+"""Agnostic Bayes: models weighted by how often they are best (Lacoste et al., ICML 2014)."""
 
 from typing import Literal
 
@@ -13,26 +13,26 @@ from ensemble_search.runtime.names import CLASSIFICATION
 class AgnosticBayes(Ensemble):
     """For every bootstrap of the validation rows, the model with the lowest loss on it.
 
-    (Lacoste et al., ICML 2014; the ensemble of the ESMBO paper, UAI 2014.) It approximates the
-    posterior probability that a model is the best of all, as the validation rows are a sample. A
-    model's weight is the share of the bootstraps on which it is the best; tied ones share a
-    bootstrap equally. A metric that is not a mean over samples, such as ``auc``, is computed on the
-    rows of each bootstrap; if these are of one class, all models tie. The bootstraps are those of
-    the optimizer ``esmbo`` with as many: with that search it is the paper's ESMBO, with ``random``
-    its baseline ERS.
+    (Lacoste et al., ICML 2014; the ensemble of the ESMBO paper, UAI 2014.) A model's weight is the
+    share of bootstraps on which it is best; tied models share a bootstrap equally. The weights
+    approximate the posterior probability that a model is the best of all, treating the validation
+    rows as a sample. A metric that is not a mean over samples, such as ``auc``, is computed on the
+    rows of each bootstrap; if these have a single class, all models tie. The optimizer ``esmbo``
+    with the same number of bootstraps uses the same ones: with that search, this is the paper's
+    ESMBO; with ``random``, it is its baseline ERS.
 
     Attributes
     ----------
     bootstraps
-        Their number. Default: half the study's evaluations, as in the ESMBO paper, or 75, which it
-        had, if the budget is in seconds.
+        Number of bootstraps. Default: half the study's evaluations, as in the ESMBO paper, or the
+        paper's 75 if the budget is in seconds.
     ratio
         Size of a bootstrap over the number of validation rows. Default 1, as in the paper; the
         authors' code has 0.5, which spreads the weight over more models.
     combine
-        ``vote`` (default, as in the paper): members vote with their weights, and the shares of the
-        votes are the ensemble's probabilities. ``mean``: weighted mean of the probabilities. A
-        regression has the mean only.
+        ``vote`` (default, as in the paper): members vote with their weights, and vote shares are
+        the ensemble's probabilities. ``mean``: weighted mean of the probabilities. Regression
+        allows only the mean.
     """
 
     bootstraps: int | None = Field(None, ge=1, le=_bootstraps.MOST)
@@ -66,7 +66,7 @@ class AgnosticBayes(Ensemble):
         for error in pool.errors:
             if not np.isnan(error):
                 n += 1
-                if (losses[n - 1] == lowest[n - 1]).any():  # it is the best on some bootstrap
+                if (losses[n - 1] == lowest[n - 1]).any():  # it is best on some bootstrap
                     best = losses[:n] == lowest[n - 1]
                     weights = (best / best.sum(axis=0)).mean(axis=1)
                     members = kind(ok[:n][weights > 0], weights[weights > 0])

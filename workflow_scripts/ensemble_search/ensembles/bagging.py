@@ -9,14 +9,14 @@ from ensemble_search.ensembles.base import Ensemble, Members, Pool, lowest
 class Bagging(Ensemble):
     """The evaluations with the lowest validation errors, weighted by their accuracy.
 
-    The paper does not say how the members are weighted. Here weights are proportional to validation
-    accuracy (other metrics: 1 - loss / :attr:`Pool.worst`, which is R² for the squared error); an
-    evaluation that is never right, or no better than useless, gets none, unless none has any.
+    The paper does not specify the weights. Here they are proportional to validation accuracy (other
+    metrics: 1 - loss / :attr:`Pool.worst`, which is R² for the squared error). An evaluation that
+    is never right, or no better than a useless model, gets weight 0, unless all would.
 
     Attributes
     ----------
     size
-        Members; default 5, as in the DivBO paper; fewer if fewer have succeeded.
+        Number of members; default 5, as in the DivBO paper; fewer if fewer evaluations succeeded.
     """
 
     size: int = Field(5, ge=1)

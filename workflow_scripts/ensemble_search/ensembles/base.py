@@ -17,17 +17,17 @@ from ensemble_search.runtime.names import REGRESSION
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Predictions of an evaluation's pipeline, refitted on parts of the training rows.
+    """Predictions of an evaluation's pipeline refitted on parts of the training rows.
 
     Attributes
     ----------
     out_of_fold
-        Mean predictions of the training rows by the models that were not fitted on them, float32,
-        of shape (n_train, n_columns); NaN for rows that every model was fitted on.
+        Mean predictions for the training rows by the models that were not fitted on them, float32,
+        of shape (n_train, n_columns); NaN for rows on which every model was fitted.
     validation, test
         Mean predictions of the models, float32, of shape (n_samples, n_columns).
     predict_seconds
-        Wall seconds of all models to predict validation and test rows.
+        Wall-clock seconds of all models to predict validation and test rows.
     """
 
     out_of_fold: np.ndarray
@@ -43,30 +43,30 @@ class Pool:
     Attributes
     ----------
     predictions
-        Predictions on the validation set as they are stored (``Problem``): float32, of shape
-        (n, n_validation, n_columns), where n_columns is the number of classes, or 1 for two
-        classes (the probability of class 1) and in regression. Rows of failed evaluations hold NaN.
+        Predictions on the validation set as stored (``Problem``): float32, of shape (n,
+        n_validation, n_columns), where n_columns is the number of classes, or 1 for two classes
+        (the probability of class 1) and in regression. Failed evaluations have NaN.
     labels
         Validation labels, of shape (n_validation,): int, in 0..n_classes-1, or standardised
         numbers in regression.
     errors
         Validation errors, of shape (n,); NaN for failed evaluations.
     seed
-        Of random ties, and of folds.
+        Seed for random ties and for folds.
     problem
-        Type of the problem, with the metric. Default: classification, error.
+        Problem type and metric. Default: classification, error.
     predict_seconds
-        Wall seconds that each evaluation took to predict validation and test rows, of shape (n,);
-        None if unknown. As a measurement, it must not influence any choice.
+        Wall-clock seconds that each evaluation took to predict validation and test rows, of shape
+        (n,); None if unknown. This is a measurement and must not influence any choice.
     refit
-        Refits evaluations, given their positions and, for each model, the training rows that are
-        held out of it; returns a :class:`Refit` each, None if a fit failed. Only ensembles with
-        :attr:`Ensemble.refits` get it.
+        Function that refits evaluations, given their positions and the training rows to hold out of
+        each model. It returns one :class:`Refit` per evaluation, or None if a fit failed. Set only
+        for ensembles with :attr:`Ensemble.refits`.
     train_inputs, train_labels
         With ``refit``: prepared features of the training rows, of shape (n_train, p), and their
         labels, of shape (n_train,).
     folds
-        With ``refit``, if validation is by folds: fold of every row, int, of shape (n_validation,);
+        With ``refit``, if validation uses folds: fold of every row, int, of shape (n_validation,);
         the validation rows are then the training rows.
     """
 
@@ -83,7 +83,7 @@ class Pool:
 
     @cached_property
     def worst(self) -> float:
-        """Loss of a useless model: the metric's worst; of regressions, the training rows' mean."""
+        """Loss of a useless model: the metric's worst; in regression, the training rows' mean."""
         if self.problem.task != REGRESSION:
             return self.problem.metric.worst
         mean = np.zeros((len(self.labels), 1), dtype=np.float32)
@@ -109,11 +109,11 @@ class Members:
     indices
         Members' positions in the pool, int, unique, ascending, of shape (n_members,).
     weights
-        Of shape (n_members,), positive, sum 1.
+        Of shape (n_members,), positive; they sum to 1.
     """
 
-    #: How predictions are combined, one of ``combination.COMBINATIONS``; None if not by weights
-    #: of the search's pipelines alone.
+    #: How predictions are combined, one of ``combination.COMBINATIONS``; None if more than weights
+    #: on the search's pipelines is needed.
     combination: ClassVar[str | None] = "mean"
     indices: np.ndarray
     weights: np.ndarray
@@ -124,7 +124,7 @@ class Members:
         Parameters
         ----------
         predictions
-            The pool's predictions on some set of samples, of shape (n, n_samples, n_columns) as in
+            The pool's predictions on any set of samples, of shape (n, n_samples, n_columns) as in
             :class:`Pool`; only the members' rows are read.
 
         Returns
@@ -139,9 +139,9 @@ class Members:
     def predict_both(
         self, validation: np.ndarray, test: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Predict the validation and the test rows, as :meth:`predict` does.
+        """Predict validation and test rows, as :meth:`predict` does.
 
-        An ensemble that is more than a weighted mean of stored predictions overrides it.
+        Ensembles that are more than a weighted mean of stored predictions override it.
         """
         return self.predict(validation), self.predict(test)
 
@@ -154,7 +154,7 @@ class Members:
         )
 
     def total_seconds(self, predict_seconds: np.ndarray) -> float:
-        """Return the seconds that the members take to predict validation and test rows.
+        """Return the total seconds that the members need to predict validation and test rows.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class Members:
 
 
 class Ensemble(BaseModel, ABC):
-    """Base of all ensembles: its fields are its settings, checked by pydantic.
+    """Base of all ensembles: the fields are the settings, checked by pydantic.
 
     An ensemble has its own file, ``ensembles/<name>.py``, with one public subclass.
     """
@@ -173,29 +173,29 @@ class Ensemble(BaseModel, ABC):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
     #: Whether it uses ``pool.refit``; its jobs then get the resources of a search.
     refits: ClassVar[bool] = False
-    #: Whether it is rejected where validation is by folds.
+    #: Whether it is rejected if validation uses folds.
     needs_validation_part: ClassVar[bool] = False
 
     def planned(self, evaluations: int | None) -> "Ensemble":
-        """Return this ensemble for a study's budget of evaluations or full fits (None: in seconds).
+        """Return this ensemble for a study's budget in evaluations or full fits (None: in seconds).
 
-        Called when a study is read; one that depends on the budget stores it in a setting.
+        Called when a study is read; an ensemble that depends on the budget stores it in a setting.
         """
         return self
 
     def lacks(self, classes: Sequence[int]) -> str:
-        """Return which setting asks for more training rows than there are; empty if none does.
+        """Return the setting that needs more training rows than exist; empty if there is none.
 
         Parameters
         ----------
         classes
-            Training rows per class; in a regression, of all.
+            Training rows per class; in regression, one entry for all rows.
         """
         return ""
 
     @property
     def modules(self) -> list[str]:
-        """Modules that the ensemble loads by name, such as a metric of its settings."""
+        """Modules that the ensemble loads by name, such as the metric in its settings."""
         return []
 
     @abstractmethod
@@ -203,17 +203,17 @@ class Ensemble(BaseModel, ABC):
         """Build the ensemble of a pool; None if no evaluation has succeeded."""
 
     def unfitted(self, members: Members, pool: Pool) -> np.ndarray:
-        """Return what the ensemble of a pool lacks, because it could not be refitted.
+        """Return the evaluations that are missing from the ensemble because their refit failed.
 
         Returns
         -------
         unfitted
-            Positions in the pool, int, ascending; only of an ensemble with :attr:`refits`.
+            Positions in the pool, int, ascending; empty unless the ensemble has :attr:`refits`.
         """
         return np.empty(0, dtype=int)
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """Build the ensemble of every prefix of a pool; override it if there is a faster way.
+        """Build the ensemble of every prefix of a pool; override this if there is a faster way.
 
         Returns
         -------
@@ -232,7 +232,7 @@ class Ensemble(BaseModel, ABC):
 
 
 def lowest(errors: np.ndarray, size: int) -> np.ndarray:
-    """Return the positions of the ``size`` lowest errors, on ties the earlier.
+    """Return the positions of the ``size`` lowest errors; ties go to the earlier.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ def lowest(errors: np.ndarray, size: int) -> np.ndarray:
     Returns
     -------
     indices
-        Ascending, int, at most ``size``, fewer if fewer have succeeded.
+        Int, ascending; ``size`` of them, or fewer if fewer evaluations succeeded.
     """
     order = np.argsort(errors, kind="stable")[:size]  # NaN comes last
     return np.sort(order[~np.isnan(errors[order])])

@@ -6,7 +6,7 @@ from ensemble_search.ensembles.base import Ensemble, Members, Pool, lowest
 
 
 class Best(Ensemble):
-    """The evaluation with the lowest validation error so far, the earliest of equal ones."""
+    """The evaluation with the lowest validation error so far; ties go to the earliest."""
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""

@@ -12,17 +12,17 @@ from ensemble_search.ensembles.selection import paths, select
 
 
 class BootstrapSelection(GreedyEnsemble):
-    """The mean of the ensembles that greedy selection finds on bootstraps of the validation rows.
+    """The mean of the ensembles that greedy selection builds on bootstraps of the validation rows.
 
-    Selection minimises the loss on the rows that there are, and fits their noise, the more the
-    longer the search has been: among hundreds of models, some combination is right by chance. Each
-    bootstrap has other noise, which the mean over them cancels. With one round, it is
-    ``agnostic-bayes`` with ``combine: mean``, but for ties.
+    Selection minimises the loss on the validation rows and also fits their noise, increasingly so
+    in long searches: among hundreds of models, some combination is right by chance. Each bootstrap
+    has different noise, which averaging cancels. With one round, this is ``agnostic-bayes`` with
+    ``combine: mean``, except for ties.
 
     Attributes
     ----------
     bootstraps
-        Their number. Default 25.
+        Number of bootstraps. Default 25.
     ratio
         Size of a bootstrap over the number of validation rows. Default 1.
     size

@@ -1,4 +1,4 @@
-"""The best pipeline refitted on bags of training rows that differ (Dodge's proposal, Section 5)."""
+"""The best pipeline, refitted on diverse bags of training rows (Dodge's proposal, Section 5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,25 +12,26 @@ from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit
 
 
 class DiverseBagging(Ensemble):
-    """The mean of models of one pipeline, the best so far, each fitted on a bag of training rows.
+    """The mean of several fits of the best pipeline so far, each on a bag of training rows.
 
-    After the proposal of Dodge et al. (2017). Rows are alike that have near features and, in
-    classification, the same label. A bag is the same for all evaluations. If a refit fails, as that
-    of a pipeline which needs more rows may, the evaluation itself stands alone.
+    Based on a proposal of Dodge et al. (2017). Rows are similar if their features are close and, in
+    classification, their labels are the same. All evaluations use the same bags. If a refit fails,
+    for example because a pipeline needs more rows, the ensemble is the evaluation itself.
 
     Attributes
     ----------
     bags
-        Their number; default 5.
+        Number of bags; default 5.
     share
-        Training rows in a bag, as a share of all; default 0.15.
+        Training rows per bag, as a share of all; default 0.15.
     by
-        How rows are drawn. ``k-dpp`` (default): all bags at once by a k-DPP, divided at random, so
-        that bags are disjoint and their union is diverse. ``separate``: bag after bag by a k-DPP
-        among the rows that are left. ``markov``: every bag by a k-DPP given the one before
-        (Affandi, Kulesza and Fox, 2012). ``uniform``: every bag on its own, uniformly (subagging).
+        How rows are drawn. ``k-dpp`` (default): one k-DPP draws the rows of all bags, which are
+        then divided at random, so that bags are disjoint and their union is diverse. ``separate``:
+        one bag after the other, by a k-DPP on the remaining rows. ``markov``: each bag by a k-DPP
+        given the previous bag (Affandi, Kulesza and Fox, 2012). ``uniform``: each bag independently
+        and uniformly (subagging).
     alpha
-        Of the k-DPPs: how much likeness counts, in [0, 1 - 1e-5]; default 0.99.
+        How much similarity matters in the k-DPPs, in [0, 1 - 1e-5]; default 0.99.
     """
 
     refits: ClassVar[bool] = True
@@ -67,7 +68,7 @@ class DiverseBagging(Ensemble):
         return members.indices[:0] if isinstance(members, _Bags) else members.indices
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; refits what is ever the best."""
+        """See :meth:`Ensemble.build_prefixes`; refits each evaluation that is ever the best."""
         best: list[int | None] = []
         last = None
         for i, error in enumerate(pool.errors):
@@ -109,5 +110,5 @@ class _Bags(Members):
         return self.refitted.validation, self.refitted.test
 
     def total_seconds(self, predict_seconds: np.ndarray) -> float:
-        """See :meth:`Members.cost`; the seconds of all models."""
+        """See :meth:`Members.total_seconds`; the seconds of all models."""
         return self.refitted.predict_seconds

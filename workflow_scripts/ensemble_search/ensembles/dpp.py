@@ -1,4 +1,4 @@
-"""Members by a determinantal point process (Kulesza and Taskar, 2012): good, and unlike."""
+"""Accurate and diverse members by a determinantal point process (Kulesza and Taskar, 2012)."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -13,42 +13,44 @@ from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
-#: An accuracy counts as at least this, and its power over that of the best as at least LEAST_POWER,
-#: which is not 0 in float64: no evaluation is excluded for them.
+#: Accuracies are at least LEAST, and their powers relative to the best at least LEAST_POWER (not 0
+#: in float64), so that neither excludes an evaluation.
 LEAST, LEAST_POWER = 1e-3, 1e-300
 
 
 class Dpp(Ensemble):
-    """A set of evaluations with a large det(L), L_ij = q_i S_ij q_j; all count the same.
+    """A set of evaluations with a large det(L), L_ij = q_i S_ij q_j, and equal weights.
 
-    q is the validation accuracy to the power of ``power`` (other metrics: of 1 - loss / worst loss;
-    at least 0.001; its power, over that of the best, at least 1e-300), S how alike two evaluations
-    predict the validation rows. ``correctness`` and ``residuals`` are (1 + r) / 2 of a correlation
-    r, because a determinant sees squares, and would treat opposites, r = -1, as duplicates. r is 0
-    for an evaluation that is right everywhere or nowhere, but 1 with another one of the same kind;
-    so is ``double-fault`` of two that are right everywhere. Probabilities are averaged, with equal
-    weights.
+    q is the validation accuracy (other metrics: 1 - loss / worst loss), at least 0.001, to the
+    power ``power``; relative to the best, this is at least 1e-300. S is the similarity of two
+    evaluations' predictions of the validation rows. ``correctness`` and ``residuals`` are (1 + r) /
+    2 for a correlation r, because a determinant depends on squares and would treat opposites, r =
+    -1, as duplicates. r is 0 for an evaluation that is right on all or no rows, but 1 for two of
+    the same kind; ``double-fault`` is likewise 1 for two that are right on all rows. Probabilities
+    are averaged with equal weights.
 
     Attributes
     ----------
     size
-        Members. Default 25. Fewer if fewer have succeeded, or if S has a lower rank, as with
-        duplicates.
+        Number of members. Default 25. Fewer if fewer evaluations succeeded, or if S has a lower
+        rank, as with duplicates.
     choice
-        ``map`` (default): greedily, the evaluation that increases the determinant most. ``k-dpp``:
-        a random set of this size with probability proportional to the determinant. ``dpp``: the
-        same with random size, expected to be this before empty sets are drawn again: up to 1.6 at
-        size 1, 2.3 at 2 and 3.2 at 3 after it. ``uniform``: any set of this size, as a baseline.
-        Random sets are drawn again after every success, from the seed and the number of successes.
+        ``map`` (default): greedily add the evaluation that increases the determinant most.
+        ``k-dpp``: a random set of ``size`` with probability proportional to the determinant.
+        ``dpp``: the same with a random size, whose expectation is ``size`` before empty sets are
+        redrawn; redrawing raises it to up to 1.6 for size 1, 2.3 for 2 and 3.2 for 3. ``uniform``:
+        a uniformly random set of ``size``, as a baseline. Random sets are redrawn after every
+        success, from the seed and the number of successes.
     similarity
         ``agreement`` (default in classification): share of rows with the same predicted label.
-        ``correctness``: (1 + correlation) / 2 of who is right on which rows. ``double-fault``:
-        rows that both get wrong over the geometric mean of those that each gets wrong.
-        ``mutual-information``: of the predicted labels, over the geometric mean of their entropies,
-        with negative eigenvalues set to 0. ``residuals`` (in a regression, its default and only
-        one): (1 + correlation) / 2 of the residuals.
+        ``correctness``: (1 + correlation) / 2 of the vectors that mark the rows predicted
+        correctly. ``double-fault``: number of rows that both get wrong, over the geometric mean of
+        the numbers that each gets wrong. ``mutual-information``: that of the predicted labels, over
+        the geometric mean of their entropies, with negative eigenvalues set to 0. ``residuals``
+        (the default and only choice in regression): (1 + correlation) / 2 of the residuals.
     power
-        Exponent of the accuracy, default 1; 0 ignores it, larger ones prefer accurate members.
+        Exponent of the accuracy, default 1; 0 ignores accuracy, larger values prefer accurate
+        members.
     """
 
     size: int = Field(25, ge=1, le=1000)
@@ -67,7 +69,7 @@ class Dpp(Ensemble):
 
     @property
     def similarity_task(self) -> str | None:
-        """The only task that the similarity is made for."""
+        """The only task that the similarity supports."""
         if self.similarity is None:
             return None
         return REGRESSION if self.similarity == "residuals" else CLASSIFICATION
@@ -93,7 +95,7 @@ class Dpp(Ensemble):
         return result
 
     def _similarities(self, pool: Pool, ok: np.ndarray) -> np.ndarray:
-        """Similarities of the successes; those of a prefix are its leading block."""
+        """Similarities of the successes; those of a prefix are the leading block."""
         if self.choice == "uniform":
             return np.zeros((len(ok), len(ok)))
         task = pool.problem.task
@@ -110,7 +112,7 @@ class Dpp(Ensemble):
             if self.similarity == "mutual-information":
                 similarity = projected(similarity)
             accuracies = np.maximum(1 - pool.errors[ok] / pool.worst, LEAST)
-            # The scale of L has no influence.
+            # The scale of L does not matter.
             quality = np.maximum((accuracies / accuracies.max()) ** self.power, LEAST_POWER)
             if self.choice == "map":
                 chosen = greedy_map(similarity, size, quality)
@@ -133,8 +135,8 @@ def agreement(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     predictions, labels
-        As in :class:`Pool`, of successes only: (n, rows, columns) and (rows,). So they are in the
-        other similarities, which all have ones on the diagonal.
+        As in :class:`Pool`, for successes only: (n, rows, columns) and (rows,). The other
+        similarities take the same; all have ones on the diagonal.
     """
     predicted = _labels(predictions)
     counts = np.zeros((len(predicted), len(predicted)), dtype=np.float32)
@@ -145,17 +147,18 @@ def agreement(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def correctness(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Correlation r of who is right on which rows, as (1 + r) / 2.
+    """Correlation r of the vectors of correctly predicted rows, as (1 + r) / 2.
 
-    Without variance, r is 0, but 1 with the same vector: duplicates are alike.
+    For a vector without variance, r is 0, but 1 with an equal vector, because duplicates are
+    similar.
     """
     return _correlation((_labels(predictions) == labels).astype(float))
 
 
 def double_fault(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Rows that both get wrong, over the geometric mean of those that each does.
+    """Number of rows that both get wrong, over the geometric mean of what each gets wrong.
 
-    Without wrong rows 0, but 1 with others without: duplicates are alike.
+    It is 0 for an evaluation without wrong rows, but 1 for two such evaluations.
     """
     return _cosine((_labels(predictions) != labels).astype(float))
 
@@ -163,8 +166,8 @@ def double_fault(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def mutual_information(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Mutual information of predicted labels, over the geometric mean of the entropies.
 
-    Of constant labels 1 with each other, 0 with all else. Not positive semidefinite in general: see
-    :func:`projected`.
+    Constant labels have 1 with each other and 0 with all others. The matrix is not positive
+    semidefinite in general; see :func:`projected`.
     """
     predicted = _labels(predictions)
     n, n_labels = len(predicted), int(predicted.max(initial=0)) + 1
@@ -183,7 +186,7 @@ def mutual_information(predictions: np.ndarray, labels: np.ndarray) -> np.ndarra
 
 
 def residuals(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Correlation r of residuals of a regression, as (1 + r) / 2; see :func:`correctness`."""
+    """Correlation r of regression residuals, as (1 + r) / 2; see :func:`correctness`."""
     return _correlation(predictions[:, :, 0] - labels.astype(float))
 
 
@@ -197,7 +200,7 @@ SIMILARITIES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def projected(similarity: np.ndarray) -> np.ndarray:
-    """Set negative eigenvalues of a similarity to 0, and scale its diagonal to 1 again."""
+    """Set negative eigenvalues of a similarity to 0, then rescale its diagonal to 1."""
     values, vectors = np.linalg.eigh(similarity)
     if values[0] >= 0:
         return similarity
@@ -213,10 +216,10 @@ def _labels(predictions: np.ndarray) -> np.ndarray:
 
 
 def _correlation(vectors: np.ndarray) -> np.ndarray:
-    """(1 + r) / 2 of the correlations r of rows, which maps -1 to 0: opposites are unlike."""
+    """(1 + r) / 2 for the correlations r of rows: opposites, r = -1, get 0."""
     centred = vectors - vectors.mean(axis=1, keepdims=True)
     constant = np.ptp(vectors, axis=1) == 0
-    centred[constant] = 0  # the mean of equal numbers may be rounded
+    centred[constant] = 0  # the mean of equal numbers may have a rounding error
     cosines = _cosine(centred)
     cosines[np.outer(constant, constant) & (vectors[:, :1] != vectors[:, 0])] = 0
     result = (1 + cosines) / 2
@@ -225,12 +228,12 @@ def _correlation(vectors: np.ndarray) -> np.ndarray:
 
 
 def _cosine(vectors: np.ndarray) -> np.ndarray:
-    """Cosines of rows; of a row of zeros 0, but 1 with other rows of zeros."""
+    """Cosines of rows; a row of zeros has 0, but 1 with other rows of zeros."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
     zero = (norms[:, 0] == 0).astype(float)
     result = np.outer(zero, zero)
-    for i, one in enumerate(unit):  # row by row, so that later rows do not change a bit
+    for i, one in enumerate(unit):  # row by row, so that later rows do not change any bits
         result[i, : i + 1] += unit[: i + 1] @ one
         result[: i + 1, i] = result[i, : i + 1]
     np.fill_diagonal(result, 1)

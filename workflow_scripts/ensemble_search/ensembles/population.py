@@ -13,17 +13,17 @@ class Population(Ensemble):
     """Greedy selection with replacement from the population of ``neural-ensemble-search``.
 
     The NES paper selects from all evaluations instead, as ``selection`` does; the DivBO paper does
-    not say. A driver script of DivBO, edited by a third party, selects from the last 20
-    observations, failed ones included: ``population: 20`` does the same, except for the failures.
+    not specify this. A driver script of DivBO, edited by a third party, selects from the last 20
+    observations, including failed ones: ``population: 20`` does the same without the failed ones.
 
     Attributes
     ----------
     population
         Number of latest successes to select from; default 30, as in the DivBO paper.
     size
-        Rounds of the selection. Default 25.
+        Number of selection rounds. Default 25.
     ties
-        How ties in it are broken, as in ``Selection``. Default: at random.
+        How the selection breaks ties, as in ``Selection``. Default: at random.
     """
 
     population: int = Field(30, ge=1)

@@ -5,8 +5,8 @@ of (selected + a) for every model a. Two shortcuts leave the result unchanged:
 
 * ``greedy.counts`` counts errors only on the samples whose label some model of the pool can still
   change, and ``greedy.bounds`` computes other losses only where they may be the lowest.
-* When a model joins the pool, the rounds before the first one that it wins do not change, so only
-  its own error in these rounds is computed (:func:`paths`).
+* When a model joins the pool, rounds before the first that it wins do not change, so only its own
+  error is computed for them (:func:`paths`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,8 +35,8 @@ class Selection(GreedyEnsemble):
     Attributes
     ----------
     size
-        Rounds, each selecting one model, possibly again. Default 25, as in the DivBO paper (Table
-        10 also has 100).
+        Number of rounds; each selects one model, possibly one already selected. Default 25, as in
+        the DivBO paper (Table 10 also has 100).
     use_best
         Keep only the shortest prefix of the selection with the lowest error, as AutoGluon does.
         Default False: keep all rounds, as the DivBO paper and auto-sklearn do.
@@ -48,7 +48,7 @@ class Selection(GreedyEnsemble):
     use_best: bool = False
 
     def build(self, pool: Pool) -> Members | None:
-        """See :meth:`Ensemble.build`; :func:`select` among the successes."""
+        """See :meth:`Ensemble.build`; applies :func:`select` to the successes."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         if not len(ok):
             return None
@@ -104,13 +104,13 @@ def select(
     predictions
         Class probabilities of at least one model, float32, of shape (n_validation, n_columns) each,
         without NaN. Two classes may have one column (the probability of class 1) or two, of which
-        the second is used. Arrays on disk are not copied as a whole.
+        the second is used. Memory-mapped arrays are not fully copied.
     labels
         Validation labels, int, of shape (n_validation,).
     size, ties, use_best
         See :class:`Selection`.
     seed
-        Of random ties. A model's draw depends on (seed, round, its index) only, so that later
+        Seed for random ties. A model's draw depends only on (seed, round, its index), so that later
         models do not change the order of earlier ones.
     metric
         Loss to minimise; default: the error.
@@ -133,7 +133,7 @@ def paths(
     ties: Ties = "random",
     metric: Metric = ERROR,
 ) -> Iterator[tuple[list[int], list[float]]]:
-    """Yield, for every prefix of the pool, the selected indices and the errors by round.
+    """Yield, for every prefix of the pool, the selected indices and the error of each round.
 
     Parameters are those of :func:`select`. Errors are counts of wrong labels, or losses by another
     metric.
@@ -169,9 +169,9 @@ def right_probabilities(predictions: np.ndarray, labels: np.ndarray) -> np.ndarr
 
 
 def log_losses(right: np.ndarray) -> np.ndarray:
-    """Mean negative logarithm of the labels' probabilities, in nats, of shape (k,).
+    """Return the mean negative logarithm of the labels' probabilities, in nats, of shape (k,).
 
-    Rounded to a float32, as the last bits of a logarithm depend on the processor.
+    It is rounded to float32, because the last bits of a logarithm depend on the processor.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def log_losses(right: np.ndarray) -> np.ndarray:
 
 
 class _Round:
-    """A round: the sums before it, what scores models, its winner and the winner's key.
+    """A round: the sums before it, the scorer of models, the winner and the winner's key.
 
     ``right`` is the sum of the true labels' probabilities before it (``log-loss`` only).
     """
@@ -211,7 +211,7 @@ class _Rounds:
     ):
         self.predictions, self.labels = predictions, labels
         self.candidates, self.size, self.ties = make_sums(predictions, labels, metric), size, ties
-        # The first draws do not depend on their number.
+        # The first draws do not depend on the number of draws.
         self.draws = [
             np.random.default_rng([seed, number]).random(len(predictions))
             for number in range(1, size + 1)
@@ -223,7 +223,7 @@ class _Rounds:
         return [r.winner for r in self.rounds], [r.key[0] for r in self.rounds]
 
     def join(self, new: int) -> None:
-        """Let a model win the first round that it can, and drop the later rounds."""
+        """Let a model win the first round that it can, then drop the later rounds."""
         for place, current in enumerate(self.rounds):
             wrong, tied = current.scorer.lowest(range(new, new + 1), current.key[0])
             if not len(tied):
@@ -255,7 +255,7 @@ class _Rounds:
         return _Round(sums, self.candidates.scorer(sums, len(self.rounds) + 1), right)
 
     def _second(self, place: int, models: np.ndarray) -> np.ndarray:
-        """Return the tie rule's criterion for models, to be minimised, of shape (k,)."""
+        """Return the tie rule's criterion for models, which is minimised, of shape (k,)."""
         if self.ties == "selected-first":
             selected = {r.winner for r in self.rounds[:place]}
             return np.array([model not in selected for model in models.tolist()])
@@ -277,6 +277,6 @@ def _counts(path: list[int], errors: list[float], use_best: bool) -> dict[int, i
 
 
 def _members(counts: dict[int, int], indices: np.ndarray) -> Members:
-    """Make the ensemble of counted models, which are positions in ``indices``."""
+    """Build the ensemble of counted models, keyed by positions in ``indices``."""
     weights = np.array(list(counts.values()))
     return Members(indices[list(counts)], weights / weights.sum())

@@ -12,8 +12,8 @@ from ensemble_search.ensembles.greedy.round_robin import fillings
 class Slots(Ensemble):
     """The slots of ``ensemble-optimization``, filled from any search.
 
-    (Lévesque et al., UAI 2016.) Slots have equal weights; a model in several slots counts several
-    times. Each success refills a slot, so the validation error may rise again.
+    (Lévesque et al., UAI 2016.) Slots have equal weights; a model in several slots counts once per
+    slot. Each success refills a slot, so the validation error may rise again.
 
     Attributes
     ----------

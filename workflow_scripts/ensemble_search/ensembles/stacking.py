@@ -1,4 +1,4 @@
-"""Stacking: a model learns to combine the best evaluations (DivBO paper, Table 9)."""
+"""Stacking: a model that learns to combine the best evaluations (DivBO paper, Table 9)."""
 
 import warnings
 from collections.abc import Sequence
@@ -21,15 +21,16 @@ MODEL = {"max_depth": 4, "learning_rate": 0.05, "n_estimators": 150}
 class Stacking(Ensemble):
     """LightGBM on out-of-fold predictions of the evaluations with the lowest validation errors.
 
-    Each pipeline, with rescaler and preprocessor, is refitted on the training rows without one fold
-    at a time (the folds of scikit-learn's StratifiedKFold, the same for all searches of a repeat).
-    The second level, 150 trees of depth 4 with learning rate 0.05 as in MindWare, learns from the
-    out-of-fold predictions: of two classes the probability of class 1, otherwise one column per
-    class and pipeline. For other rows, it gets the mean over the models of the folds. Validation
-    rows are never fitted. Evaluations with a failed refit are left out; if none remains, the best
-    evaluation stands alone. Weights in ``members.parquet`` are equal and have no meaning.
+    Each pipeline, including its rescaler and preprocessor, is refitted on the training rows once
+    per fold, with that fold held out (scikit-learn's StratifiedKFold, the same folds for all
+    searches of a repeat). The second level, 150 trees of depth 4 with learning rate 0.05 as in
+    MindWare, is fitted on the out-of-fold predictions: with two classes, the probability of class
+    1; otherwise, one column per class and pipeline. For other rows, it gets the mean over the
+    folds' models. Nothing is fitted on validation rows. Evaluations whose refit failed are left
+    out; if none remains, the ensemble is the best evaluation. Weights in ``members.parquet`` are
+    equal and have no meaning.
 
-    If the search validates by folds, the second level learns from the search's own out-of-fold
+    If validation uses folds, the second level is fitted on the search's own out-of-fold
     predictions, and ``folds`` has no effect; its validation predictions are out-of-fold on the same
     folds.
 
@@ -38,7 +39,8 @@ class Stacking(Ensemble):
     size
         Members; default 5, as in the DivBO paper; fewer if fewer have succeeded.
     folds
-        Folds; default 5, as in the DivBO paper; stratified, shuffled with the pool's seed.
+        Number of folds; default 5, as in the DivBO paper; stratified, shuffled with the pool's
+        seed.
     """
 
     refits: ClassVar[bool] = True
@@ -72,8 +74,7 @@ class Stacking(Ensemble):
         return np.setdiff1d(top, members.indices) if isinstance(members, _Stack) else top
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; refits every evaluation that is ever a member
-        once."""
+        """See :meth:`Ensemble.build_prefixes`; refits each evaluation that is ever a member."""
         prefixes = (lowest(pool.errors[:n], self.size) for n in range(1, len(pool.errors) + 1))
         needed = sorted({int(i) for top in prefixes for i in top})
         if not needed:
@@ -85,7 +86,7 @@ class Stacking(Ensemble):
         )
 
     def _held(self, pool: Pool) -> list[np.ndarray]:
-        """Return the rows of the folds; none if the search's own folds are used."""
+        """Return the rows of each fold; empty if the search's own folds are used."""
         if pool.folds is not None:
             return []
         assert pool.train_labels is not None
@@ -93,7 +94,7 @@ class Stacking(Ensemble):
 
 
 def lacking(folds: int, classes: Sequence[int]) -> str:
-    """See :meth:`Ensemble.lacks`: some class must have as many rows as there are folds."""
+    """See :meth:`Ensemble.lacks`: at least one class needs as many rows as there are folds."""
     if max(classes) >= folds:
         return ""
     need, there = ("a class with ", "the largest has") if len(classes) > 1 else ("", "there are")
@@ -106,7 +107,7 @@ def lacking(folds: int, classes: Sequence[int]) -> str:
 def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
     """Return the rows of every fold: scikit-learn's ``StratifiedKFold``, shuffled with ``seed``.
 
-    Numbers are a single class.
+    In regression, all rows form a single class.
 
     Raises
     ------
@@ -120,24 +121,24 @@ def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
         raise UserError(f"ensemble.{lack}")
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a class that is missing in some folds
+        warnings.simplefilter("ignore")  # about classes that are missing in some folds
         return [held for _, held in splitter.split(np.empty((len(labels), 0)), labels)]
 
 
 @dataclass(frozen=True, eq=False)
 class _Stack(Members):
-    """Members whose predictions are combined by a model; the equal weights are unused.
+    """Members whose predictions a model combines; the equal weights are unused.
 
     Attributes
     ----------
     refits
-        Of the members.
+        Refits of the members.
     train_labels
         Of shape (n_train,).
     seed
-        Of the model.
+        Seed of the model.
     problem
-        Type of the problem.
+        Problem type.
     folds
         Fold of every training row, if these are the validation rows; else None.
     """
@@ -174,7 +175,7 @@ class _Stack(Members):
         return out_of_fold, test
 
     def total_seconds(self, predict_seconds: np.ndarray) -> float:
-        """See :meth:`Members.cost`; every member predicts with the models of all folds."""
+        """See :meth:`Members.total_seconds`; every member predicts with the models of all folds."""
         return float(sum(refit.predict_seconds for refit in self.refits))
 
     def _features(self, part: str) -> np.ndarray:

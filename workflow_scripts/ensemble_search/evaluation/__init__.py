@@ -1,1 +1,1 @@
-"""Fitting one configuration under limits of time and memory."""
+"""Fitting of single configurations under time and memory limits."""

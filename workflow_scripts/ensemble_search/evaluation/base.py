@@ -1,4 +1,4 @@
-"""Interface between a search and what evaluates its configurations."""
+"""Interface between a search and the evaluators of its configurations."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class Evaluation:
         ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (unusable predictions).
     validation, test
         Predictions, float32, of shapes (n_validation, n_outputs) and (n_test, n_outputs);
-        None unless the status is ``ok``. With folds, the former are out-of-fold predictions of all
-        training rows, the latter means over the folds' models.
+        None unless the status is ``ok``. With folds, ``validation`` holds out-of-fold predictions
+        of all training rows, and ``test`` the means over the folds' models.
     fit_seconds
         Wall-clock seconds to build, fit and predict, over all folds.
     cpu_seconds
@@ -33,13 +33,13 @@ class Evaluation:
     predict_seconds
         Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
     memory_mb
-        Peak resident memory in MiB, including interpreter and data: the worker's as the kernel
-        counts it, or the largest sample of worker and children if that is higher. Of a killed
-        evaluation, the largest sample, or the limit if that was exceeded.
+        Peak resident memory in MiB, including interpreter and data: the worker's peak as counted by
+        the kernel, or the largest sample of worker and children if that is higher. For a killed
+        evaluation, it is the largest sample, or the limit if that was exceeded.
     error_type, message
         Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
     origin
-        ``fitted``, or where it was looked up: ``shared`` or ``table``.
+        ``fitted``, or the source of a lookup: ``shared`` or ``table``.
     """
 
     status: str
@@ -67,7 +67,7 @@ class Evaluator(Protocol):
         Parameters
         ----------
         values
-            Its active hyperparameters by name.
+            The active hyperparameters by name.
         fidelity
             Share of the training rows to fit on, in (0, 1]: ``data.rows.share_of_rows``.
 
@@ -79,10 +79,10 @@ class Evaluator(Protocol):
         ...
 
     def cancel(self) -> None:
-        """End an evaluation in another thread soon, with EvaluatorError; irreversible."""
+        """Make an evaluation in another thread end soon with EvaluatorError; irreversible."""
         ...
 
 
-#: Makes an evaluator from the name of a space, the ``inputs.npz`` of a split, the limits
+#: Creates an evaluator from the name of a space, the ``inputs.npz`` of a split, the limits
 #: (``seconds``, ``memory_mb``) and the number of threads.
 MakeEvaluator = Callable[[str, Path, Mapping[str, float], int], Evaluator]

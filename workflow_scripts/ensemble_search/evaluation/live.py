@@ -1,4 +1,4 @@
-"""Evaluation in a worker process under limits of time and memory: the parent's side."""
+"""Evaluation in a worker process under time and memory limits: the parent's side."""
 
 import json
 import time
@@ -15,13 +15,13 @@ from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 
 START_SECONDS = 300
-#: A worker killed from outside is not the configuration's fault: try again.
+#: Attempts per evaluation: a worker killed from outside is not the configuration's fault.
 TRIES = 2
 #: Wall-clock seconds allowed beyond twice the limit of CPU seconds.
 GRACE_SECONDS = 5
-#: A spare worker is kept only if an idle one takes no more resident memory.
+#: A spare worker is kept only if an idle worker takes at most this resident memory.
 SPARE_MB = 1000
-#: A worker that dies of a signal with this share of its memory in use ran out of it.
+#: A worker that dies of a signal with this share of its memory in use ran out of memory.
 NEARLY_FULL = 0.75
 
 
@@ -39,9 +39,9 @@ class LiveEvaluator:
     """Fit configurations in a worker process that is killed when it exceeds a limit.
 
     The worker is reused until it dies, is killed, or retains memory, children or threads of an
-    evaluation. As a new one takes seconds to start, a spare one is kept ready after the first
+    evaluation. Because starting a worker takes seconds, a spare one is kept ready after the first
     replacement. A worker dies with the thread that started it. Workers get the training set and the
-    features of the other two, never validation or test labels. Use as a context manager.
+    validation and test features, but never validation or test labels. Use as a context manager.
 
     Parameters
     ----------
@@ -51,15 +51,16 @@ class LiveEvaluator:
         ``inputs.npz`` of a split.
     seconds
         CPU seconds per thread that the worker's process tree may take for an evaluation. Code that
-        waits or hangs is stopped after 2 * seconds + 5 of wall time. Time in which this process is
-        suspended, as by SLURM or with a laptop, does not count, nor on Linux time in which the
-        tree waits for a processor: a busy machine causes no time-outs.
+        waits or hangs is stopped after 2 * seconds + 5 of wall-clock time. Time during which this
+        process is suspended, for example by SLURM or with a laptop, does not count. On Linux,
+        neither does time during which the tree waits for a processor, so a busy machine causes no
+        timeouts.
     memory_mb
-        Resident memory of the worker's process tree in MiB, interpreter and data included.
-        Allocations of the worker beyond that fail with MemoryError (RLIMIT_DATA, on Linux); its
+        Resident memory of the worker's process tree in MiB, including interpreter and data.
+        Allocations by the worker beyond it raise MemoryError (RLIMIT_DATA, on Linux); its
         children's memory is sampled.
     threads
-        Threads of BLAS and OpenMP, and those that the space may give to a learner.
+        Threads for BLAS, OpenMP and the learners.
     """
 
     def __init__(
@@ -115,12 +116,12 @@ class LiveEvaluator:
     ) -> Evaluation:
         """Fit the pipeline of a configuration and predict the validation and test rows.
 
-        With ``save``, the fitted pipeline (with folds, that of the last one) is written to that
+        With ``save``, the fitted pipeline (with folds, that of the last fold) is written to that
         folder, within the same limits; see ``predictor.members``.
 
-        The result depends on configuration and fidelity alone: every evaluation starts from the
-        same global random state, working directory, environment and data. The limits apply to the
-        whole evaluation, however many folds it fits.
+        The result depends only on configuration and fidelity: every evaluation starts from the same
+        global random state, working directory, environment and data. The limits apply to the whole
+        evaluation, including all folds.
 
         Raises
         ------
@@ -128,7 +129,7 @@ class LiveEvaluator:
             If the memory limit is too low for the worker itself.
         EvaluatorError
             If no worker starts or survives, if the system has too little memory for a worker within
-            its limit, or after :meth:`cancel`. Whatever a configuration does is a result instead.
+            its limit, or after :meth:`cancel`. Failures of a configuration are results, not errors.
         """
         self._id += 1
         request = json.dumps(
@@ -185,7 +186,7 @@ class LiveEvaluator:
         return worker
 
     def _attempt(self, worker: WorkerProcess, request: bytes, last: bool) -> Evaluation | None:
-        """Evaluate; None if the worker died through no fault of the configuration."""
+        """Evaluate; None if the worker died without the configuration being the cause."""
         start, kills = time.monotonic(), oom_kills()
         worker.begin()
 
@@ -265,10 +266,10 @@ class LiveEvaluator:
             raise _LimitError("timeout")
 
     def _words(self, status: str, error_type: str, message: str) -> tuple[str, str]:
-        """Return error type and message: of a limit the same, whichever check notices it first.
+        """Return the error type and message, the same whichever check notices a limit first.
 
-        The worker's allocation fails, its learner crashes for it, or it is measured from outside:
-        which comes first is chance.
+        Chance decides whether an allocation fails, the learner crashes or the parent measures it
+        first.
         """
         if status == "memory":
             return "MemoryError", f"more than {self._memory // MIB} MiB"
@@ -282,6 +283,6 @@ class LiveEvaluator:
 
 
 def make(space: str, inputs: Path, limits: Mapping[str, float], threads: int) -> LiveEvaluator:
-    """Make an evaluator that fits; see ``MakeEvaluator``."""
+    """Create an evaluator that fits; see ``MakeEvaluator``."""
     module = plugins.address("spaces", space)
     return LiveEvaluator(module, inputs, limits["seconds"], int(limits["memory_mb"]), threads)

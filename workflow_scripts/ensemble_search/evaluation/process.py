@@ -1,4 +1,4 @@
-"""A worker process, seen from its parent: pipes, use of resources, and termination."""
+"""A worker process as seen by its parent: pipes, resource usage and termination."""
 
 import contextlib
 import json
@@ -25,8 +25,8 @@ THREADS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-#: Seconds between samples of the worker, growing from the first to the second unless its memory
-#: grows.
+#: Seconds between samples of the worker: they grow from the first value to the second unless its
+#: memory grows.
 FIRST_STEP, LAST_STEP = 0.02, 0.1
 _STDERR_BYTES = 8192
 _HEADER_BYTES = 65536
@@ -40,14 +40,14 @@ class WorkerProcess:
     Parameters
     ----------
     settings
-        ``space``, ``inputs``, ``memory_mb`` and ``threads``, of the evaluator.
+        The evaluator's ``space``, ``inputs``, ``memory_mb`` and ``threads``.
 
     Attributes
     ----------
     cpu, queued
-        Seconds since :meth:`begin` in which the tree ran, and in which it waited for a processor.
+        Seconds since :meth:`begin` during which the tree ran, and waited for a processor.
     late
-        Seconds since then that samples came too late, as when the whole job is suspended.
+        Total delay of samples since then in seconds, as when the whole job is suspended.
     private
         Largest private memory of the worker since then, in bytes.
     resident
@@ -75,7 +75,7 @@ class WorkerProcess:
             [sys.executable, "-P", "-m", "ensemble_search.evaluation.worker", json.dumps(settings)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            # A pipe, of which only the end is kept, so that messages cannot fill a disk.
+            # A pipe of which only the last lines are kept, so that messages cannot fill a disk.
             stderr=subprocess.PIPE,
             pass_fds=(request_end, reply_end),
             env=environment,
@@ -97,7 +97,7 @@ class WorkerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the process has not ended."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     @property
@@ -114,14 +114,14 @@ class WorkerProcess:
     def receive(
         self, check: Callable[[], None], identity: int | None = None, body_bytes: int = 0
     ) -> tuple[dict[str, Any], bytearray]:
-        """Wait for a message, regularly calling ``check``, which raises to give up.
+        """Wait for a message; regularly call ``check``, which raises to stop waiting.
 
         Raises
         ------
         EOFError
             If the worker has died.
         ValueError
-            If anything but the expected message arrives.
+            If anything other than the expected message arrives.
         """
         received, step = bytearray(), FIRST_STEP
         due = time.monotonic() + step
@@ -136,12 +136,12 @@ class WorkerProcess:
                 self.late += late
                 before = self.private
                 check()
-                # What grows may be at its limit soon.
+                # If memory grows, it may soon reach the limit.
                 step = FIRST_STEP if self.private > before else min(1.2 * step, LAST_STEP)
                 due = time.monotonic() + step
 
     def _read(self, seconds: float, received: bytearray) -> bool:
-        """Read once, waiting some seconds at most; EOFError if the worker closed its pipe."""
+        """Read once, waiting at most ``seconds``; EOFError if the worker closed its pipe."""
         events = self._selector.select(seconds)
         for key, _ in events:
             part = os.read(key.fd, 65536)
@@ -155,7 +155,7 @@ class WorkerProcess:
         return bool(events)
 
     def cause_of_death(self) -> tuple[str, str]:
-        """Return the name of the signal, ``exit`` or ``ProtocolError``, and a line about it."""
+        """Return the name of the signal, ``exit`` or ``ProtocolError``, and a one-line reason."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=2)
         with contextlib.suppress(EOFError):
@@ -187,7 +187,7 @@ class WorkerProcess:
         cpu, memory = -self._start_cpu, 0
         for process in (self._tree, *self._descendants):
             with contextlib.suppress(psutil.NoSuchProcess):
-                cpu += sum(process.cpu_times()[:4])  # with children that have ended
+                cpu += sum(process.cpu_times()[:4])  # including children that have ended
                 used = process.memory_info()
                 memory += used.rss
                 if process == self._tree:
@@ -199,10 +199,11 @@ class WorkerProcess:
         return memory
 
     def proportional_memory(self) -> int:
-        """Resident bytes of the tree, with pages shared within it counted once where possible.
+        """Resident bytes of the tree, counting pages shared within it once if possible.
 
-        The kernel's proportional set size also divides by sharers outside the tree, such as the
-        spare worker; so a worker without children is charged its full resident memory.
+        The kernel's proportional set size also divides by processes outside the tree that share
+        pages, such as the spare worker, so a worker without children is charged its full resident
+        memory.
         """
         memory = 0
         for process in (self._tree, *self._descendants):
@@ -219,7 +220,7 @@ class WorkerProcess:
         """Kill the worker and its descendants, including those that left its process group."""
         pid = self._process.pid
         with contextlib.suppress(psutil.NoSuchProcess):
-            self._tree.suspend()  # so that it forks no more
+            self._tree.suspend()  # so that it stops forking
         for _ in range(100):
             known = {*self._descendants, *_descendants(pid), *_session(pid)}
             living = [p for p in known if p.pid != pid and _lives(p)]
@@ -257,7 +258,7 @@ def _parse(
 
 
 def _descendants(pid: int) -> list[psutil.Process]:
-    """All descendants, from /proc where possible: psutil would read every process."""
+    """All descendants, from /proc if possible, because psutil would read every process."""
     if not _HAS_CHILDREN_FILE:
         with contextlib.suppress(psutil.NoSuchProcess):
             return psutil.Process(pid).children(recursive=True)
@@ -276,7 +277,7 @@ def _descendants(pid: int) -> list[psutil.Process]:
 
 
 def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
-    """Seconds in which threads waited for a processor; 0 where unknown."""
+    """Seconds during which threads waited for a processor; 0 if unknown."""
     nanoseconds = 0
     for process in processes:
         with contextlib.suppress(OSError):
@@ -288,7 +289,7 @@ def _queued_seconds(processes: Iterable[psutil.Process]) -> float:
 
 
 def oom_kills() -> int:
-    """How many processes the kernel has killed for lack of memory; 0 where unknown."""
+    """Number of processes that the kernel killed for lack of memory; 0 if unknown."""
     with contextlib.suppress(OSError):
         found = re.search(r"^oom_kill (\d+)$", _VMSTAT.read_text(encoding="ascii"), re.MULTILINE)
         return int(found[1]) if found else 0
@@ -296,7 +297,7 @@ def oom_kills() -> int:
 
 
 def _session(pid: int) -> list[psutil.Process]:
-    """Processes of the worker's session, found even after its death."""
+    """Processes of the worker's session, which can be found even after its death."""
     found = []
     for other in psutil.pids():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Evaluations that searches share: what one of them has fitted, the others look up."""
+"""Evaluations shared between searches: one search fits, the others look up the result."""
 
 import json
 import sys
@@ -32,18 +32,19 @@ class About(Stored):
 
 
 class Store:
-    """Evaluations on one split under the same conditions, in a file each.
+    """Evaluations on one split under the same conditions, one file each.
 
     Parameters
     ----------
     folder
-        Of the evaluations with the same fingerprint (data, space, limits, threads, versions, code).
+        Folder of the evaluations with the same fingerprint (data, space, limits, threads, versions,
+        code).
     problem
-        Type of the problem.
+        Problem type.
     shapes
         Shapes (n_samples, n_columns) of the stored validation and test predictions.
     check
-        Called before an evaluation is stored; an exception leaves it out.
+        Called before an evaluation is stored; if it raises, the evaluation is not stored.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Store:
         return self.folder / f"{name}.npz"
 
     def read(self, values: Mapping[str, Any], fidelity: float) -> Evaluation | None:
-        """Return a stored evaluation; None if there is none, or, with a note, a damaged one."""
+        """Return a stored evaluation; None if it is missing or, with a note, if it is damaged."""
         path = self.path(values, fidelity)
         try:
             return self._read(path, dict(values), fidelity)
@@ -99,20 +100,20 @@ class Store:
 
 
 class SharedEvaluator:
-    """Look evaluations up in a table and in a store, and fit what is in neither; an ``Evaluator``.
+    """Look up evaluations in a table and a store; fit those in neither; an ``Evaluator``.
 
-    What another search is fitting is waited for.
+    If another search is fitting a configuration, wait for its result.
 
     Parameters
     ----------
     evaluator
-        Fits.
+        Evaluator that fits.
     store
-        The store; what is fitted is added.
+        The store, to which fitted evaluations are added.
     patience
-        Seconds after which it fits itself what another search seems to be fitting.
+        Seconds to wait for another search that seems to be fitting before fitting here.
     table
-        A table with evaluations under the same conditions.
+        A table of evaluations under the same conditions.
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class SharedEvaluator:
             raise EvaluatorError("the evaluation was cancelled")
 
     def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
-        """Return what was measured when the configuration was fitted; see ``Evaluator``."""
+        """Return the measurements from when the configuration was fitted; see ``Evaluator``."""
         if self._table and self._table.has(values, fidelity):
             return self._table.evaluate(values, fidelity)
         lock = self._store.path(values, fidelity).with_suffix(".lock")

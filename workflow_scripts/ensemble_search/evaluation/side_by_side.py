@@ -1,4 +1,4 @@
-"""Evaluating several configurations side by side, each by its own evaluator."""
+"""Concurrent evaluation of several configurations, each by its own evaluator."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -9,14 +9,14 @@ from ensemble_search.evaluation.base import Evaluation, Evaluator
 
 
 class SideBySide:
-    """Evaluates at most one configuration per evaluator at a time; a context manager.
+    """Evaluate at most one configuration per evaluator at a time; a context manager.
 
-    On leaving it, unfinished evaluations are cancelled.
+    On exit, unfinished evaluations are cancelled.
 
     Parameters
     ----------
     evaluators
-        At least one. A single one works in the calling thread.
+        At least one. A single evaluator runs in the calling thread.
     """
 
     def __init__(self, evaluators: Sequence[Evaluator]):
@@ -43,7 +43,7 @@ class SideBySide:
         return len(self._running) < len(self._evaluators)
 
     def start(self, values: Mapping[str, Any], fidelity: float) -> Future[Evaluation]:
-        """Start an evaluation; see ``Evaluator.evaluate``. A single evaluator also ends it."""
+        """Start an evaluation; see ``Evaluator.evaluate``. A single evaluator also finishes it."""
         if not self._threads:
             future: Future[Evaluation] = Future()
             future.set_result(self._evaluate(values, fidelity))
@@ -53,7 +53,7 @@ class SideBySide:
         return future
 
     def wait(self) -> None:
-        """Wait until one of the running evaluations has ended."""
+        """Wait until at least one running evaluation has ended."""
         wait(self._running, return_when=FIRST_COMPLETED)
 
     def _evaluate(self, values: Mapping[str, Any], fidelity: float) -> Evaluation:

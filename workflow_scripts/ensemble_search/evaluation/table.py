@@ -1,8 +1,8 @@
 """Tables of evaluated configurations, and an evaluator that looks up instead of fitting.
 
-A table is of one data set and split, and a folder with the files of a finished search but for the
-manifest, ``table.json``: ``observations.parquet`` and ``predictions-*.npy``, one row per
-configuration and fidelity.
+A table belongs to one data set and split. It is a folder with the files of a finished search,
+``observations.parquet`` and ``predictions-*.npy`` (one row per configuration and fidelity), but
+with the manifest ``table.json``.
 """
 
 from collections import Counter
@@ -50,7 +50,7 @@ class Manifest(Stored):
 
     dataset: str
     space: str
-    metric: str = "error"  # older versions of the project did not write it
+    metric: str = "error"  # not written by older versions of the project
     data: str
     limits: dict[str, Amount]
     threads: Count
@@ -83,13 +83,13 @@ class Table:
     Attributes
     ----------
     folder
-        Where it is.
+        Folder of the table.
     manifest
         Content of ``table.json``.
     configurations
         Active hyperparameters by name, one mapping per entry.
     columns
-        Of :data:`COLUMNS`, one value per entry.
+        The columns :data:`COLUMNS`, one value per entry.
     validation, test
         Stored predictions, float32 or float16, of shape (n_entries, n_samples, n_columns),
         memory-mapped.
@@ -104,13 +104,13 @@ class Table:
 
     @classmethod
     def read(cls, folder: Path) -> "Table":
-        """Read a table, and check all but its losses: see :meth:`check_losses`.
+        """Read a table and check everything except its losses; see :meth:`check_losses`.
 
         Raises
         ------
         Unusable
-            If a file is missing or damaged, or not the one that ``table.json`` was written with, or
-            if its content is impossible (``evaluation.table_checks``).
+            If a file is missing, damaged or not the one that ``table.json`` was written with, or if
+            its content is impossible (``evaluation.table_checks``).
         """
         about = manifest(folder)
         check(folder)
@@ -119,7 +119,7 @@ class Table:
             needed = {"iteration": "int64", **COLUMNS}
             found = files.read_parquet(path, needed, CONFIGURATION, rows=about["entries"])
             arrays = [mapped(folder, part, found.num_rows) for part in PARTS]
-        except Unusable as error:  # what helps is another than for results
+        except Unusable as error:  # the remedy differs from that for results
             raise Unusable(error.path, error.reason, REMEDY) from None
         columns = {name: found[name].to_pylist() for name in COLUMNS}
         table_checks.check_numbers(path, found["iteration"].to_pylist())
@@ -142,17 +142,17 @@ class Table:
 
     @property
     def keys(self) -> list[tuple[frozenset, float]]:
-        """What :func:`key` returns of every entry."""
+        """The :func:`key` of every entry."""
         return list(map(key, self.configurations, self.columns["fidelity"]))
 
     @cached_property
     def rows(self) -> dict[tuple[frozenset, float], int]:
-        """Position of every entry, by what :func:`key` returns."""
+        """Position of every entry, by its :func:`key`."""
         return {entry: row for row, entry in enumerate(self.keys)}
 
     @property
     def whole(self) -> list[dict[str, Any]]:
-        """The configurations evaluated on all training rows."""
+        """Configurations evaluated on all training rows."""
         return self.at([1.0])
 
     def at(self, fidelities: Collection[float]) -> list[dict[str, Any]]:
@@ -166,7 +166,7 @@ class Table:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the ``search.json`` of a search in this table says about it."""
+        """Description of the table for the ``search.json`` of a search in it."""
         return {
             "folder": self.folder.as_posix(),
             "checksum": checksum(self.manifest),
@@ -180,19 +180,19 @@ class Table:
         limits: Mapping[str, float],
         shapes: tuple[tuple[int, int], tuple[int, int]],
     ) -> None:
-        """Check that the evaluations are those of a search.
+        """Check that the evaluations match a search.
 
         Parameters
         ----------
         space, data, limits
-            The search's: name, checksum of the split's arrays, and limits of an evaluation.
+            The search's space name, checksum of the split's arrays, and limits per evaluation.
         shapes
             Shapes (n_samples, n_columns) of its stored validation and test predictions.
 
         Raises
         ------
         UserError
-            If they are of another space, split or limits: one line with what differs.
+            If they have another space, split or limits, with one line that names the differences.
         """
         differ = ["data or split are others"] if self.manifest["data"] != data else []
         differ += unlike(self.manifest, space, limits)
@@ -203,27 +203,27 @@ class Table:
             raise UserError(f"the table '{self.folder}' is not of this study: {'; '.join(differ)}")
 
     def check_space(self, make: Callable[[Sequence[Mapping[str, Any]]], Any]) -> None:
-        """Check that all configurations are of the space.
+        """Check that all configurations belong to the space.
 
         Parameters
         ----------
         make
-            Method ``configurations`` of the space that the table names.
+            Method ``configurations`` of the table's space.
 
         Raises
         ------
         Unusable
-            Naming the first row that is not.
+            With the first row that does not.
         """
         table_checks.check_space(self.folder / OBSERVATIONS, self.configurations, make)
 
     @cached_property
     def _compared(self) -> set[bytes]:
-        """Labels that the losses have been compared with."""
+        """Labels for which the losses have been checked."""
         return set()
 
     def check_losses(self, labels: np.ndarray) -> None:
-        """Check that the errors are the losses of the predictions; once for the same labels.
+        """Check that the errors are the losses of the predictions, once per set of labels.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class Table:
         Raises
         ------
         Unusable
-            Naming the first row of which they are not.
+            With the first row whose error is not its loss.
         """
         if labels.tobytes() in self._compared:
             return
@@ -248,12 +248,12 @@ class Table:
         self._compared.add(labels.tobytes())
 
     def check_classes(self, number: int) -> None:
-        """Check that predictions are of so many classes (0: of a regression).
+        """Check that predictions have this number of classes (0: regression).
 
         Raises
         ------
         Unusable
-            If they have other columns.
+            If they have a different number of columns.
         """
         columns = tasks.problem(self.manifest.get("metric", "error")).columns(number)
         if self.validation.shape[2] != columns:
@@ -287,15 +287,15 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def glance(folder: Path) -> dict[str, Any]:
-    """Read the ``table.json`` of a table, and see that its other files are there and not cut off.
+    """Read the ``table.json`` of a table, and check that its other files exist and are complete.
 
-    ``fidelities`` is added, the number of configurations at each of them, and ``usable``, that of
-    those which succeeded on all training rows.
+    The result also has ``fidelities``, the number of configurations at each fidelity, and
+    ``usable``, the number that succeeded on all training rows.
 
     Raises
     ------
     Unusable
-        Naming the first file that is missing or damaged; changed bytes are left to :func:`check`.
+        With the first file that is missing or damaged; :func:`check` detects changed bytes.
     """
     about = manifest(folder)
     try:
@@ -312,14 +312,14 @@ def glance(folder: Path) -> dict[str, Any]:
 
 
 def check(folder: Path) -> None:
-    """Compare the files of a table, if it is one, with the checksums in its ``table.json``."""
+    """If the folder is a table, compare its files with the checksums in its ``table.json``."""
     if (folder / MANIFEST).exists():
         manifest(folder)
         files.check(folder / MANIFEST, FILES, REMEDY)
 
 
 def unlike(there: Mapping[str, Any], space: str, limits: Mapping[str, float]) -> list[str]:
-    """List in what the manifest of a table differs from a study."""
+    """List the differences between a table's manifest and a study."""
     lines = []
     if there["space"] != space:
         lines.append(f"space is '{there['space']}', the study's '{space}'")
@@ -330,23 +330,23 @@ def unlike(there: Mapping[str, Any], space: str, limits: Mapping[str, float]) ->
 
 
 def checksum(manifest: Mapping[str, Any]) -> str:
-    """Digest of a table's content: of the checksums of its files."""
+    """Digest of a table's content, computed from the checksums of its files."""
     return files.digest(manifest["files"])
 
 
 def mapped(folder: Path, part: str, rows: int, failed: np.ndarray | None = None) -> np.ndarray:
-    """Map the predictions of a search's or a table's ``rows`` evaluations.
+    """Memory-map the predictions of the ``rows`` evaluations of a search or table.
 
     Parameters
     ----------
     failed
-        Which evaluations of a search failed, bool, of shape (rows,): their predictions become NaN,
-        as they are in tables.
+        Which evaluations of a search failed, bool, of shape (rows,): their predictions are set to
+        NaN, as in tables.
 
     Returns
     -------
     predictions
-        float32 (of a table, perhaps float16), of shape (rows, n_samples, n_columns); read-only.
+        float32 (in tables, possibly float16), of shape (rows, n_samples, n_columns); read-only.
     """
     path = folder / f"predictions-{part}.npy"
     array = files.read_npy(path, map_only=True)
@@ -361,9 +361,9 @@ def mapped(folder: Path, part: str, rows: int, failed: np.ndarray | None = None)
 
 
 def configurations(observations: "pa.Table") -> list[dict[str, Any]]:
-    """Return the active hyperparameters by name of every row of a table of observations.
+    """Return the active hyperparameters, by name, of every row of observations.
 
-    Its columns :data:`CONFIGURATION` have been read with ``files.read_parquet``.
+    Its columns :data:`CONFIGURATION` must have been read with ``files.read_parquet``.
     """
     names = [name for name in observations.column_names if name.startswith(CONFIGURATION)]
     return [
@@ -378,14 +378,14 @@ def key(values: Mapping[str, Any], fidelity: float) -> tuple[frozenset, float]:
 
 
 class TableEvaluator:
-    """Look evaluations up in a table; an ``Evaluator``.
+    """Look up evaluations in a table; an ``Evaluator``.
 
     Parameters
     ----------
     table
         The table.
     problem
-        Type of the problem.
+        Problem type.
     """
 
     def __init__(self, table: Table, problem: Problem):
@@ -398,14 +398,14 @@ class TableEvaluator:
         pass
 
     def cancel(self) -> None:
-        """Do nothing: a look-up takes no time."""
+        """Do nothing, because lookups take no time."""
 
     def has(self, values: Mapping[str, Any], fidelity: float) -> bool:
-        """Whether the table has an evaluation."""
+        """Whether the table contains an evaluation."""
         return key(values, fidelity) in self._table.rows
 
     def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
-        """Return what was measured when the configuration was evaluated.
+        """Return the measurements from when the configuration was evaluated.
 
         Raises
         ------

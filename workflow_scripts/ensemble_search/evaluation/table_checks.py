@@ -1,6 +1,7 @@
-"""What the content of a table must satisfy, whoever made it; see ``evaluation.table``.
+"""Checks of a table's content, which may come from elsewhere; see ``evaluation.table``.
 
-All raise ``Unusable``: one line with the file, the first row that is wrong (from 0) and its value.
+All raise ``Unusable``, with one line that names the file, the first wrong row (from 0) and its
+value.
 """
 
 import contextlib
@@ -18,15 +19,15 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.runtime.names import CLASSIFICATION, OK, STATUSES
 
-#: What helps if a table is damaged.
+#: Advice if a table is damaged.
 REMEDY = "copy the table again, or remove it and run the study that makes it"
 NAMES = ", ".join(STATUSES)
-#: Errors, seconds and MiB are at most this; sums of larger ones could overflow.
+#: Largest error, seconds and MiB; sums of larger ones could overflow.
 MOST = 1e12
 NUMBER = f"a number from 0 to {MOST:g}"
-#: Values that are checked at once.
+#: Number of values to check at once.
 CHUNK = 2**22
-#: By how much losses may differ, relative to the highest: by processors, and by float16.
+#: Tolerated difference of losses, relative to the highest, due to processors and float16.
 TOLERANCE = {"float32": 1e-6, "float16": 0.05}
 
 
@@ -38,7 +39,7 @@ def check_numbers(path: Path, iterations: Sequence[int | None]) -> None:
 
 
 def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
-    """Check statuses, errors, times, memory and fidelities; columns as ``table.COLUMNS``."""
+    """Check statuses, errors, times, memory and fidelities; for columns, see ``table.COLUMNS``."""
     ok = _ok(columns)
     rules: list[tuple[str, Any, str]] = [
         ("status", [s not in STATUSES for s in columns["status"]], f"one of {NAMES}"),
@@ -56,7 +57,7 @@ def check_columns(path: Path, columns: Mapping[str, Sequence]) -> None:
 
 
 def check_counts(path: Path, about: Mapping, columns: Mapping[str, Sequence]) -> None:
-    """Check the counts and the seconds of a manifest, which may be printed without its table."""
+    """Check the counts and seconds of a manifest, which may be printed without its table."""
     counts = Counter(columns["status"])
     if Counter(about["status"]) != counts:
         said = f"'status' is {about['status']}, its table's {dict(counts)}"
@@ -68,7 +69,7 @@ def check_counts(path: Path, about: Mapping, columns: Mapping[str, Sequence]) ->
 
 
 def check_unique(path: Path, keys: Sequence) -> None:
-    """Check that no configuration is there twice at the same fidelity."""
+    """Check that no configuration is duplicated at the same fidelity."""
     first: dict = {}
     for row, key in enumerate(keys):
         if (same := first.setdefault(key, row)) != row:
@@ -76,9 +77,9 @@ def check_unique(path: Path, keys: Sequence) -> None:
 
 
 def check_space(path: Path, configurations: Sequence[Mapping], make: Callable) -> None:
-    """Check that ``make``, which is ``Space.configurations``, accepts every configuration."""
+    """Check that ``make`` (``Space.configurations``) accepts every configuration."""
     with contextlib.suppress(UserError):
-        make(configurations)  # all at once, which is far faster
+        make(configurations)  # all at once, because that is far faster
         return
     for row, values in enumerate(configurations):
         try:
@@ -88,14 +89,14 @@ def check_space(path: Path, configurations: Sequence[Mapping], make: Callable) -
 
 
 def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], task: str) -> None:
-    """Check that predictions are numbers, or probabilities, exactly where the status is ok.
+    """Check that predictions are numbers or probabilities if, and only if, the status is ok.
 
     Parameters
     ----------
     path
-        Their file.
+        File of the predictions.
     stored
-        Of shape (n_entries, n_samples, n_columns).
+        Predictions, of shape (n_entries, n_samples, n_columns).
     """
     if not all(stored.shape[1:]):
         raise Unusable(path, f"its shape {stored.shape} has no predictions", REMEDY)
@@ -140,7 +141,7 @@ def check_losses(
     labels
         Validation labels, of shape (n_validation,).
     problem
-        With the metric of the errors.
+        Problem with the metric of the errors.
     """
     slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
     for row in np.flatnonzero(_ok(columns)).tolist():

@@ -1,6 +1,6 @@
 """Worker process: fits configurations (``python -m ensemble_search.evaluation.worker``).
 
-``LiveEvaluator`` starts and supervises it. Messages in both directions are two lengths
+``LiveEvaluator`` starts and supervises it. Messages in both directions consist of two lengths
 (:data:`LENGTHS`), a JSON header, and raw float32 bytes.
 """
 
@@ -37,9 +37,10 @@ MIB = 2**20
 MESSAGE_LENGTH = 300
 #: Exit status of a worker whose learner closed its pipe.
 PIPE_LOST = 90
-#: Share of the memory free at the start that an evaluation may leave allocated.
+#: Share of the initially free memory that an evaluation may leave allocated.
 LEFTOVER_SHARE = 0.25
-#: Imported at the start, so that no evaluation pays for it, unless the space has ``modules``.
+#: Imported at the start, so that no evaluation pays for the import, unless the space has
+#: ``modules``.
 MODULES = (
     "ensemble_search.learners.pipeline",
     "ensemble_search.learners.preprocessors",
@@ -71,20 +72,20 @@ _OUT_OF_MEMORY = (
 
 
 def one_line(text: str) -> str:
-    """Fold white space, leave out addresses, and cut to :data:`MESSAGE_LENGTH` characters."""
-    # Cut first: a message may be megabytes long. It need not be valid text.
+    """Collapse whitespace, mask addresses, and truncate to :data:`MESSAGE_LENGTH` characters."""
+    # Truncate first: a message may be megabytes long and need not be valid text.
     text = text[: 10 * MESSAGE_LENGTH].encode("utf-8", "replace").decode()
-    text = re.sub(r"\b0x[0-9a-fA-F]{6,}", "0x...", text)  # other ones the next time
+    text = re.sub(r"\b0x[0-9a-fA-F]{6,}", "0x...", text)  # addresses change between runs
     return " ".join(text.split())[:MESSAGE_LENGTH]
 
 
 def is_out_of_memory(text: str) -> bool:
-    """Whether ``text`` reports a failed allocation, in the words of C or C++ libraries."""
+    """Whether ``text`` reports a failed allocation, in the wording of C or C++ libraries."""
     return any(words in text.lower() for words in _OUT_OF_MEMORY)
 
 
 def read_exactly(fd: int, size: int) -> bytes:
-    """Read ``size`` bytes from a pipe; EOFError if it ends before."""
+    """Read ``size`` bytes from a pipe; EOFError if it ends earlier."""
     parts = []
     while size:
         part = os.read(fd, min(size, MIB))
@@ -108,7 +109,7 @@ def write_message(fd: int, header: Mapping[str, Any], *arrays: np.ndarray) -> No
 
 @contextlib.contextmanager
 def _clean_state() -> Iterator[None]:
-    """Isolate an evaluation from those before and after it."""
+    """Isolate an evaluation from earlier and later ones."""
     folder, environment = os.getcwd(), dict(os.environ)
     random.seed(0)
     np.random.seed(0)
@@ -141,7 +142,7 @@ class _Worker:
         self.n_outputs = classes or 1
         self.threads = threads
         gc.collect()
-        gc.freeze()  # so that collecting after an evaluation takes microseconds
+        gc.freeze()  # so that garbage collection after an evaluation takes microseconds
         self._limit_memory(memory_mb)
         self.n_threads = threading.active_count()
         self.estimator: Any = None
@@ -157,23 +158,23 @@ class _Worker:
         }
 
     def _limit_memory(self, memory_mb: int) -> None:
-        """Limit the growth of private memory to the resident memory still allowed."""
+        """Limit the growth of private memory to the remaining resident memory."""
         self.start_memory = resident, data = _memory()
         self.headroom = max(memory_mb * MIB - resident, 0)
-        if sys.platform == "linux" and self.headroom:  # otherwise the parent ends the search
+        if sys.platform == "linux" and self.headroom:  # else the parent ends the search
             resource.setrlimit(resource.RLIMIT_DATA, (data + self.headroom,) * 2)
 
     def evaluate(
         self, values: Mapping[str, Any], fidelity: float, save: str | None = None
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
-        """Fit and predict, and save what was fitted last to a folder, if one is named.
+        """Fit and predict; if ``save`` is given, save the last fitted pipeline to that folder.
 
         Returns
         -------
         header
-            Of the reply.
+            Header of the reply.
         predictions
-            Of validation and test rows; empty unless the status is ``ok``.
+            Predictions of validation and test rows; empty unless the status is ``ok``.
         """
         predictions: list[np.ndarray] = []
         status, kind, message = "ok", None, None
@@ -184,7 +185,7 @@ class _Worker:
             with _clean_state():
                 predictions, predict_seconds = self._fit_predict(values, fidelity)
                 if save:
-                    # By name, so that searches do not depend on how pipelines are stored.
+                    # Imported by name, so that searches do not depend on how pipelines are stored.
                     members = importlib.import_module("ensemble_search.predictor.members")
                     members.save(self.estimator, Path(save))
         except InvalidPredictionError as error:
@@ -207,7 +208,7 @@ class _Worker:
             "fit_seconds": seconds,
             "predict_seconds": predict_seconds,
             "peak_bytes": peak,
-            "replace": self._changed(),  # reaps children, so that their time is counted below
+            "replace": self._changed(),  # also reaps children, so that their time is counted below
             "cpu_seconds": _cpu_seconds() - cpu,
         }
         return header, predictions
@@ -246,7 +247,7 @@ class _Worker:
         return predictions, time.perf_counter() - start
 
     def _changed(self) -> str | None:
-        """Name what an evaluation left behind that only a new process clears; None if nothing."""
+        """Name a remnant of an evaluation that only a new process clears; None if there is none."""
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -272,7 +273,7 @@ def _identity(fd: int) -> tuple[int, int] | None:
 
 
 def _cpu_seconds() -> float:
-    """CPU seconds of this process and of its children that have ended."""
+    """CPU seconds of this process and its ended children."""
     usage = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(u.ru_utime + u.ru_stime for u in usage)
 
@@ -286,7 +287,7 @@ def _memory() -> tuple[int, int]:
 def _forget_peak() -> int | None:
     """Reset the kernel's peak of resident memory (Linux), or return the lifetime peak in bytes.
 
-    Without a reset, only what exceeds the earlier peak can be attributed to what follows.
+    Without a reset, only memory beyond the earlier peak can be attributed to later code.
     """
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
@@ -328,8 +329,8 @@ def main() -> None:
     settings = json.loads(sys.argv[1])
     requests, replies = settings.pop("requests"), settings.pop("replies")
     signals.with_parent(settings.pop("parent"), signal.SIGKILL)
-    signals.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree, where they are found
-    for number in _SIGNALS:  # not SIG_IGN, which a learner's programs would inherit
+    signals.prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: orphans stay in the tree and are found
+    for number in _SIGNALS:  # not SIG_IGN, which programs started by a learner would inherit
         signal.signal(number, lambda *_: None)
         signal.siginterrupt(number, False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -351,7 +352,7 @@ def main() -> None:
                 os._exit(PIPE_LOST)
     except EOFError:  # the parent is done with this worker
         pass
-    os._exit(0)  # even if a learner left threads
+    os._exit(0)  # even if a learner left threads running
 
 
 if __name__ == "__main__":

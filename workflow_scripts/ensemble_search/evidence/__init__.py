@@ -1,1 +1,1 @@
-"""What a study leaves in the repository: one row per run and method, and a page."""
+"""Evidence of a study in the repository: one row per run and method, and a page."""

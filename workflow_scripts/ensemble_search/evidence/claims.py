@@ -1,4 +1,4 @@
-"""Decide published claims by the rows of evidence."""
+"""Decide published claims from the rows of evidence."""
 
 from collections.abc import Iterable, Mapping
 from itertools import product
@@ -11,40 +11,41 @@ from ensemble_search.analysis import effects, ranks
 from ensemble_search.papers.claims import Decide
 
 AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
-OPEN, MISSING = "could not be seen", "not attempted"
-#: Fewer units do not decide by ranks: where all have the same sign, the interval has no width, but
-#: by a two-sided sign test over five p is 0.06.
+OPEN, MISSING = "undecided", "not attempted"
+#: Ranks of fewer units do not decide: if all differences have the same sign, the interval has no
+#: width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6
-#: Stands for a method in comparisons with what a paper prints.
+#: Name that stands for a paper's printed value in comparisons.
 PRINTED = "printed"
 
 
 def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.DataFrame]:
-    """Compare methods as a claim says, with data sets (or repeats) as the units.
+    """Compare methods as a claim specifies, with data sets (or repeats) as units.
 
     Parameters
     ----------
     rule
-        How; see :class:`ensemble_search.papers.claims.Decide`.
+        The comparison; see :class:`ensemble_search.papers.claims.Decide`.
     rows
-        Content of a study's ``runs.csv``. Stale rows and those of runs that lack one of the methods
-        are left out.
+        Content of a study's ``runs.csv``. Stale rows and runs without all methods are left out.
 
     Returns
     -------
     verdict
         :data:`AGREES` if the 95 % interval of each pair of methods lies on the claimed side of 0,
-        :data:`DIFFERS` if that of some pair lies on the other side, :data:`SMALLER` if it lies
-        below the claimed size; with ``within``, :data:`AGREES` if all intervals lie within it and
-        :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES` if all intervals lie
-        above minus the margin and :data:`DIFFERS` if one lies below; else, or by ranks of fewer
-        than :data:`FEWEST` units, :data:`OPEN`; :data:`MISSING` with fewer than two units.
+        :data:`DIFFERS` if the interval of some pair lies on the other side, and :data:`SMALLER` if
+        it lies below the claimed size; with ``within``, :data:`AGREES` if all intervals lie within
+        it and :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES` if all intervals
+        lie above minus the margin and :data:`DIFFERS` if one lies below. Otherwise, or with ranks
+        of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with fewer than two units,
+        :data:`MISSING`.
     pairs
         Columns ``lower``, ``higher`` (methods), ``units``, ``difference`` (mean over units of the
         second minus the first), ``low`` and ``high`` (its interval, by Student's t), ``detectable``
-        (the smallest difference that as many units would find, see ``effects.detectable``). With
-        ``best``: a row per method of ``lower``; ``difference`` is its share of units minus that by
-        chance, with the interval of Clopper and Pearson, and ``detectable`` NaN.
+        (the smallest difference that this number of units can detect; see ``effects.detectable``).
+        With ``best``, there is one row per method of ``lower``: ``difference`` is its share of
+        units minus the share expected by chance, with the Clopper-Pearson interval, and
+        ``detectable`` is NaN.
     """
     methods = [*rule.lower, *rule.higher]
     table = pd.DataFrame([row for row in rows if not row["stale"] and row.get(rule.column) != ""])
@@ -82,7 +83,7 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
 
 
 def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One row per run (data set, repeat) and one column per method; curves if it is ``reached``."""
+    """One row per run (data set, repeat), one column per method; curves for ``reached``."""
     if column == "validation_100":
         values = pd.Series([_at(curve, 100) for curve in table["validation_curve"]], table.index)
     elif column == "test_1":
@@ -103,7 +104,7 @@ def _mean(losses: str) -> float:
 
 
 def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
-    """One row per unit: the mean of its runs, or what is made of these means."""
+    """One row per unit: the mean of its runs, or a value derived from these means."""
     units = runs.groupby(level="repeat" if rule.over == "repeats" else "dataset").mean()
     if rule.by == "rank":
         return pd.DataFrame(ranks.rank(units.to_numpy()), units.index, units.columns)
@@ -127,7 +128,7 @@ def _best(units: pd.DataFrame, method: str) -> list[Any]:
 
 
 def _reached(curves: pd.DataFrame) -> pd.DataFrame:
-    """Log2 of the iterations at which two methods reach the higher one of their final losses."""
+    """Log2 of the iterations at which two methods reach the higher of their final losses."""
     made = []
     for pair in curves.to_numpy():
         both = [_points(curve) for curve in pair]
@@ -137,12 +138,12 @@ def _reached(curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def _points(curve: str) -> tuple[np.ndarray, np.ndarray]:
-    """Read where the lowest loss so far falls, and to what."""
+    """Read the iterations at which the lowest loss so far falls, and its values."""
     points = np.array([point.split(":") for point in curve.split()], float).reshape(-1, 2)
     return points[:, 0], points[:, 1]
 
 
 def _at(curve: str, iteration: int) -> float:
-    """Read the lowest loss up to an iteration; NaN before the first, or without a curve."""
+    """Read the lowest loss up to an iteration; NaN before the first value or without a curve."""
     places, losses = _points(curve)
     return min(losses[places <= iteration], default=np.nan)

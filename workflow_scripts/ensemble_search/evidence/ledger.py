@@ -1,4 +1,4 @@
-"""The ledger of claims, ``evidence/README.md``: what evidence says about the papers' claims."""
+"""The ledger of claims, ``evidence/README.md``: the evidence on the papers' claims."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS, inconsistencies
 
-#: What the papers are called.
+#: Names of the papers.
 NAMES = {
     "divbo": "DivBO (Shen et al., NeurIPS 2022)",
     "esmbo": "ESMBO (Lacoste et al., 2014)",
@@ -29,7 +29,7 @@ VERDICTS = (
     deciding.MISSING,
 )
 
-#: Studies that compare what users choose from, which the page begins with.
+#: Studies that compare the options of users; the page begins with them.
 QUESTIONS = {
     "verdict": "Which search makes the best ensemble?",
     "verdict-libraries": "Searches of other libraries",
@@ -56,8 +56,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
     Parameters
     ----------
     evidence
-        Content of ``study.json``, and rows of ``runs.csv`` and ``measured.csv``, by the name of the
-        study.
+        Content of ``study.json``, and rows of ``runs.csv`` and ``measured.csv``, by study name.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
                 ]
             )
         counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
-        head = ["the paper claims", "where", "study", "verdict", "here"]
+        head = ["the paper claims", "where", "study", "verdict", "found here"]
         sections += ["", f"## {NAMES[paper]}", "", *pages.markdown(head, lines)]
         sections += ["", *_own_numbers(paper)]
     return "\n".join(
@@ -89,7 +88,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             "# What is found here, and what the papers claim",
             "",
             "Written by `make evidence` from the claims in "
-            "`workflow_scripts/ensemble_search/papers/` and the rows below `evidence/`.",
+            "`workflow_scripts/ensemble_search/papers/` and the rows in `evidence/`.",
             "",
             *_questions(evidence),
             "## The papers' claims",
@@ -97,21 +96,21 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             *pages.markdown(["paper", "claims", *VERDICTS], counts),
             "",
             f"**{deciding.AGREES}**: the unadjusted 95 % intervals of all differences that a claim "
-            f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: that of some "
-            f"difference lies on the other side. **{deciding.SMALLER}**: it includes 0, but not "
-            "the size that the paper prints, for its data sets and its numbers of rows. "
-            "A claim that methods are alike agrees if all intervals lie within the margin that is "
-            "given, and differs if one lies outside; a claim that a method is not worse, if all "
-            "lie above minus the margin, or one below. "
-            f"**{deciding.OPEN}**: neither, with the data sets so far. **{deciding.MISSING}**: no "
-            "study has run, or its rows do not hold what the claim is about. Differences are means "
-            "over data sets, each of which counts with the mean of its runs, in the claimed "
-            "direction: above 0 where the claim holds. Where the units are repeats, intervals say "
-            "nothing about other data sets and splits. Ranks are among the methods that the "
-            "claim is about. Of several, the one with the lowest limit is shown. "
-            "*Sees*: the smallest difference that as many data sets would find in 80 % "
-            "of the cases. Of twenty claims without any truth in them, intervals alone would let "
-            "one agree or differ. Where runs are missing, a verdict may still change.",
+            f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: at least one lies on "
+            f"the other side. **{deciding.SMALLER}**: an interval includes 0, but not the size "
+            "that the paper prints, for its data sets and its numbers of rows. "
+            "A claim that methods are alike agrees if all intervals lie within the given margin, "
+            "and differs if one lies outside; a claim that a method is not worse agrees if all "
+            "lie above minus the margin, and differs if one lies below. "
+            f"**{deciding.OPEN}**: none of these, with the data sets so far. "
+            f"**{deciding.MISSING}**: no study has run, or its rows lack what the claim is about. "
+            "Differences are means over data sets, each counting with the mean of its runs, in the "
+            "claimed direction: above 0 where the claim holds. Where the units are repeats, "
+            "intervals say nothing about other data sets and splits. Ranks are among the methods "
+            "that the claim is about. Of several differences, the one with the lowest limit is "
+            "shown. *Detectable*: the smallest true difference that as many data sets would detect "
+            "with 80 % power. Of twenty claims about differences that do not exist, one would "
+            "agree or differ by chance. Where runs are missing, a verdict may still change.",
             *sections,
             "",
         ]
@@ -119,7 +118,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
 
 
 def read(folder: Path) -> dict[str, Evidence]:
-    """Read the evidence below a folder, by the name of the study."""
+    """Read the evidence in a folder, by study name."""
     return {
         file.parent.name: (
             json.loads(file.read_text(encoding="utf-8")),
@@ -149,10 +148,13 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
     if not lines:
         return []
     return [
-        "Mean test errors of methods minus that of a reference, in points, over data sets; above "
-        "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Sees* as below.",
+        "Mean test error of each method minus that of a reference over data sets, in points; above "
+        "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Detectable* is "
+        "explained below.",
         "",
-        *pages.markdown(["question", "difference", "mean", "interval", "sees", "study"], lines),
+        *pages.markdown(
+            ["question", "difference", "mean", "interval", "detectable", "study"], lines
+        ),
         "",
     ]
 
@@ -166,7 +168,7 @@ def _study(claim: Claim, evidence: Mapping[str, Evidence]) -> str:
 
 
 def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
-    """Link a study, with the number of its runs while some are missing."""
+    """Link a study, with its number of runs as long as some are missing."""
     study, rows = evidence[name]
     total = study["repeats"] * len(study["datasets"])
     done = total - len(evidence_rows.missing(study, rows))
@@ -190,7 +192,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         units = f"repeats of {', '.join(of)}"
     if rule.column in measured.DESIGNS:
         units = "repeats"
-    # Of several pairs, the one with which the claim stands or falls.
+    # Among several pairs, use the one that decides the claim.
     off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
     pair = pairs.loc[off.idxmin()]
     if rule.by == "best":
@@ -210,8 +212,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     given = rule.within or rule.margin
     margin = f"; margin {scale * given:.{digits}f}" if given else ""
     return verdict, (
-        f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; sees {least}{margin}; "
-        f"{pair['units']} {units}"
+        f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; "
+        f"detectable {least}{margin}; {pair['units']} {units}"
     )
 
 

@@ -1,8 +1,8 @@
-"""What a study measures beside its searches, ``evidence/<study>/measured.csv``.
+"""A study's measurements other than searches, ``evidence/<study>/measured.csv``.
 
-A row per data set, repeat and surrogate with a number of observations (``lightgbm-pairs, 250``); or
-per repeat and sampler of designs. As in ``rows``, a row is stale once the recorded numbers or the
-settings of what it measures have changed.
+There is one row per data set, repeat and surrogate with a number of observations (``lightgbm-pairs,
+250``), or one per repeat and sampler of designs. As in ``rows``, a row is stale once the recorded
+numbers or the settings of the measured part have changed.
 """
 
 import csv
@@ -20,22 +20,21 @@ from ensemble_search.papers.dodge import even_coverage
 from ensemble_search.runtime import files
 
 FILE = "measured.csv"
-#: What is measured: Kendall's tau of a surrogate on configurations that it has not seen, of pairs
-#: of an observed and a new one, or of errors; and, of designs, log10 of ``coverage.measure``, means
-#: over their sizes.
+#: Measures: for surrogates, Kendall's tau on unseen configurations, for pairs of an observed and a
+#: new one or for errors; for designs, log10 of ``coverage.measure``, averaged over their sizes.
 DESIGNS = even_coverage.MEASURES
 MEASURES = ("tau", *DESIGNS)
 COLUMNS = (*evidence.KEY, *MEASURES, "numbers", "stale")
-#: Smaller measures count as this: the square of the step of the grid of seq-pv, which 0 is on.
+#: Smaller measures are raised to this, the squared step of the grid of seq-pv, which contains 0.
 SMALLEST = 1e-8
-#: The question about pairs that DivBO asks, and the one about errors.
+#: The protocol for pairs in DivBO, and the one for errors.
 PROTOCOLS = ("observed", "error")
-#: Stands for the data set of a design, which has none.
+#: Stands for the data set of designs, which have none.
 RANGE = "0 to 1"
 
 
 def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, str]:
-    """Return by method a digest of what its rows depend on; see ``rows.numbers``."""
+    """Return, by method, a digest of what its rows depend on; see ``rows.numbers``."""
     found: dict[str, str] = {}
     if section := study.get("surrogates"):
         pipelines = evidence.pipelines(study, recorded)
@@ -54,7 +53,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
 def rows(
     study: Mapping[str, Any], results: Path, recorded: Mapping[str, Any]
 ) -> list[dict[str, str]]:
-    """Return a row for everything that is measured below a study's folder of results, as text."""
+    """Return one row, as text, per measurement in a study's results folder."""
     made: list[dict[str, Any]] = []
     quality, _ = surrogates.load(study, results)
     for line in quality[quality["protocol"].isin(PROTOCOLS)].to_dict("records"):
@@ -78,7 +77,7 @@ def rows(
 
 
 def read(folder: Path) -> list[dict[str, str]]:
-    """Read the rows of ``evidence/<study>``; none if there is no file."""
+    """Read the rows of ``evidence/<study>``; empty without a file."""
     if not (folder / FILE).exists():
         return []
     with (folder / FILE).open(encoding="utf-8", newline="") as file:

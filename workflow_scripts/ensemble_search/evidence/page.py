@@ -1,4 +1,4 @@
-"""The page of a study's evidence, ``evidence/<study>/README.md``: a function of its rows."""
+"""The page of a study's evidence, ``evidence/<study>/README.md``, computed from its rows."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from ensemble_search.analysis import components, effects, losses
 from ensemble_search.evidence import measured
 from ensemble_search.evidence import rows as evidence
 
-#: What the measures of ``measured`` are called.
+#: Names of the measures in ``measured``.
 NAMES = {
     "tau": "Kendall's tau",
     "discrepancy": "star discrepancy, log10",
@@ -37,8 +37,8 @@ def page(
     Returns
     -------
     text
-        Markdown. Stale rows are counted in its first line, and enter nothing else; runs count only
-        if all methods have a row. Without rows of runs, the data sets that are measured count.
+        Markdown. Stale rows are counted in the first line and otherwise ignored; runs count only if
+        all methods have a row. Without rows of runs, measured data sets are counted.
     """
     rows, beside = list(rows), [row for row in beside if not row["stale"]]
     table = _whole(study, rows)
@@ -46,8 +46,8 @@ def page(
     stale = sum(row["stale"] != "" for row in rows)
     lines = [
         f"**{total - len(evidence.missing(study, rows))} of {total} runs** of the study "
-        f"`{study['study']}` (a data set and a repeat with all its methods) are in `runs.csv`"
-        + (f"; {stale} rows of older code are stale, and left out here." if stale else "."),
+        f"`{study['study']}` (a run: a data set and a repeat, with all methods) are in `runs.csv`"
+        + (f"; {stale} stale rows of older code are left out here." if stale else "."),
         "",
         f"# Evidence: {study['study']}",
         "",
@@ -56,7 +56,7 @@ def page(
     ]
     if evidence.replayed(study):
         lines[-1] += (
-            " Searches are replayed: a row says what a method finds among the configurations of "
+            " Searches are replayed: a row gives what a method finds among the configurations of "
             "the table whose checksum it names."
         )
     lines += _measured(beside)
@@ -67,13 +67,13 @@ def page(
         lines[4] = "Written by `make evidence`; the study is in `study.json`."
         return "\n".join([*lines, ""])
     if table.empty:
-        return "\n".join([*lines, "", "No run is finished.", ""])
+        return "\n".join([*lines, "", "No run has finished.", ""])
     shown = losses.of(study)
     methods = list(study["methods"])
     tests = _tests(study, table)
     errors = tests.groupby(level="dataset", sort=False).mean() * shown.scale
     commits = ", ".join(f"`{commit}`" for commit in sorted(set(table["commit"])))
-    lines += ["", f"Computed at {commits}.", "", *_errors(table, errors, shown)]
+    lines += ["", f"Commits of the code: {commits}.", "", *_errors(table, errors, shown)]
     reference = _reference(study)
     if len(errors) > 1:
         title = f"Differences from {reference}"
@@ -81,8 +81,8 @@ def page(
         if study.get("divisions"):
             divided = _divided(study, table)
             title += f", on {study['divisions']} divisions of the held-out rows"
-            text = "runs and divisions: the same fits, other validation and test rows of the same "
-            text += "number"
+            text = "runs and divisions (the same fits with other validation and test rows, as many "
+            text += "of each)"
             lines += ["", *_differences(divided, reference, shown, title, text)]
     lines += ["", *_searches(table, methods)]
     return "\n".join([*lines, ""])
@@ -94,12 +94,12 @@ def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> 
     Parameters
     ----------
     study, rows
-        As in :func:`page`.
+        See :func:`page`.
 
     Returns
     -------
     differences
-        See ``effects.intervals``: a row per method; of the means over divisions, if the study has
+        See ``effects.intervals``: one row per method, from means over divisions if the study has
         any. Empty with fewer than two data sets. ``attrs`` has the ``reference`` and the number of
         ``datasets``.
     """
@@ -131,7 +131,7 @@ def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.Da
 
 
 def _tests(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Test losses: a row per run, with the index (dataset, split, repeat), a column per method."""
+    """Test losses: one row per run, indexed by (dataset, split, repeat), one column per method."""
     index = ["dataset", "split", "repeat"]
     wide = table.pivot(index=index, columns="method", values="test")
     return _ordered(study, wide)
@@ -149,7 +149,7 @@ def _reference(study: Mapping[str, Any]) -> str:
 def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> list[str]:
     runs = table.groupby("dataset")["repeat"].nunique()
     majority = table.groupby("dataset")["majority"].mean()
-    if majority.notna().any():  # not of a regression
+    if majority.notna().any():  # not in regression
         errors = errors.assign(**{"majority class": majority * shown.scale})
     unit = " in percent" if shown.percent else ""
     return [
@@ -190,17 +190,18 @@ def _differences(
             ]
         )
     about_parts = (
-        f"Then the parts of the deviation, between {', between '.join(levels)}: square roots of "
-        "unbiased estimates of the variances, 0 where such an estimate is negative. "
+        f"Then the components of the deviation, between {', between '.join(levels)}: square roots "
+        "of unbiased estimates of the variances, 0 where such an estimate is negative. "
     )
     return [
         f"## {title}",
         "",
-        f"Mean test {shown.title} of each method minus {reference}'s, over {len(errors)} data sets "
-        f"that count with their means over {text}; above 0: worse. Unadjusted 95 % intervals by "
-        "Student's t over the data sets; number of data sets with a higher, equal and lower "
-        f"{shown.title}; standard deviation of the data sets' means; and the smallest difference "
-        f"that this study would find in {effects.POWER:.0%} of the cases (two-sided, at 5 %). "
+        f"Mean test {shown.title} of each method minus {reference}'s, over {len(errors)} data "
+        f"sets, each counting with its mean over {text}; above 0: worse. Columns: unadjusted 95 % "
+        "intervals by Student's t over the data sets; number of data sets with a higher, equal and "
+        f"lower {shown.title}; standard deviation of the data sets' means; and the smallest true "
+        f"difference that this study would detect with {100 * effects.POWER:g} % power (two-sided, "
+        "at 5 %). "
         f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
         *markdown(
@@ -214,7 +215,7 @@ def _number(value: float, shown: losses.Losses, sign: str = "") -> str:
 
 
 def _divided(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Losses on every division: a row each, with the index (dataset, split, repeat, division)."""
+    """Losses, one row per division, with the index (dataset, split, repeat, division)."""
     keys = ["dataset", "split", "repeat", "method"]
     lists = table.set_index(keys)[evidence.DIVISIONS].str.split()
     losses_of = lists.explode().astype(float).to_frame("test")
@@ -231,9 +232,9 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     return [
         "## Searches",
         "",
-        "Means over all runs: minimum diversity between a suggestion and a member of the ensemble "
-        "that it is to join, over the last fifth of a search; members of the final ensemble; "
-        "failed evaluations; CPU seconds to fit, and wall-clock seconds to suggest.",
+        "Means over all runs: minimum diversity between a suggestion and a member of the current "
+        "ensemble, over the last fifth of a search; members of the final ensemble; failed "
+        "evaluations; CPU seconds to fit, and wall-clock seconds to suggest.",
         "",
         *markdown(
             ["method", "min. diversity", "members", "failed", "fit s", "suggest s"],
@@ -246,7 +247,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
 
 
 def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
-    """Show means and deviations of what is measured beside the searches."""
+    """Show means and standard deviations of measurements other than searches."""
     table = pd.DataFrame(beside)
     if table.empty:
         return []
@@ -256,11 +257,11 @@ def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
     means, deviations, sizes = groups.mean(), groups.std(), groups.size()
     return [
         "",
-        "## Measured beside the searches",
+        "## Other measurements",
         "",
         "Mean ± standard deviation over repeats (`measured.csv`). Kendall's tau: of a surrogate "
-        "with so many observations, on configurations that it has not seen. Measures of designs "
-        "are means over their sizes.",
+        "fitted on that number of observations, on unseen configurations. Measures of designs are "
+        "means over their sizes.",
         "",
         *markdown(
             ["data set", "method", "repeats", *(NAMES[name] for name in shown)],

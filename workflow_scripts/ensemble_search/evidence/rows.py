@@ -1,9 +1,9 @@
 """Evidence: one row per run and method of a study, small enough to be committed.
 
 A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
-made it stay the same: changes of the code that move no number make no row stale. Of searches by
-other libraries, the driver and the pinned versions stand in for recorded numbers. Of replays, the
-checksum of the table stands in for those of pipelines: a row says what methods find in that table.
+made it stay the same: code changes that change no number make no row stale. For searches by other
+libraries, the driver and the pinned versions replace recorded numbers. For replays, the table's
+checksum replaces those of pipelines: a row shows what methods find in that table.
 """
 
 import csv
@@ -34,23 +34,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "runs.csv"
-#: What identifies a row.
+#: Columns that identify a row.
 KEY = ("dataset", "repeat", "method")
 COLUMNS = (
     *KEY,
     "split",
-    "validation",  # losses by the study's metric, after the whole budget
+    "validation",  # loss by the study's metric, after the whole budget
     "test",
     "test_tenths",  # test losses after each tenth of the budget
-    "validation_curve",  # the lowest losses so far where they fall, as iteration:loss; or fit:loss
+    "validation_curve",  # the lowest loss so far, each time it falls, as iteration:loss or fit:loss
     "updates_100",  # ensembles that improved in the last 100 iterations, as in Table 4 of DivBO
     "updates_50",
     "members",
     "member_error",  # mean validation loss of the final ensemble's members
-    "disagreement",  # of their predicted classes, mean over pairs
+    "disagreement",  # between their predicted classes, mean over pairs
     "minimum_diversity",  # mean over the last fifth of the suggestions
-    "suggested_error",  # mean validation loss of all suggestions that could be fitted
-    "suggested_beats",  # share of the study's random search with a higher loss than that mean
+    "suggested_error",  # mean validation loss of all suggestions that were fitted successfully
+    "suggested_beats",  # share of the study's random search with a higher loss than this mean
     "evaluations",
     "failed",
     "cpu_seconds",
@@ -61,15 +61,15 @@ COLUMNS = (
     "commit",
     "stale",
 )
-#: A further column, if the study has divisions: test losses on each, in their order.
+#: An additional column if the study has divisions: test losses on each, in order.
 DIVISIONS = "test_divisions"
-#: A further column, if the study is a replay: the first digits of the table's checksum.
+#: An additional column if the study is a replay: the first digits of the table's checksum.
 TABLE = "table"
 TABLE_DIGITS = 12
 OPTIONAL = (DIVISIONS, TABLE)
-#: Spaces whose operators are among the recorded pipelines; others have numbers of their own.
+#: Spaces whose operators are among the recorded pipelines; others have their own numbers.
 COMMON = ("divbo", "divbo-small")
-#: Columns that older files lack.
+#: Columns that are missing from older files.
 LATER = (
     "validation_curve",
     "updates_100",
@@ -81,17 +81,17 @@ LATER = (
 )
 NONE = {"suggested_error": np.nan, "suggested_beats": np.nan}
 ENVIRONMENTS = Path(__file__).parents[3] / "envs"
-#: Digits of losses and seconds.
+#: Number of digits of losses and seconds.
 DIGITS = 6
 
 
 def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, str]:
-    """Return by method a digest of the recorded numbers of the parts that it is made of.
+    """Return, by method, a digest of the recorded numbers of its parts.
 
     Parameters
     ----------
     study
-        As ``analysis.load.load`` takes it.
+        In the format of ``analysis.load.load``.
     recorded
         Content of ``tests/recorded/numbers.json``.
 
@@ -130,13 +130,13 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
 
 
 def _budget(study: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a study's budget; keys that came after the first rows only if they are given."""
+    """Return a study's budget; keys newer than the first rows are included only if given."""
     first = ("evaluations", "fits", "seconds")
     return {k: v for k, v in study["budget"].items() if k in first or v is not None}
 
 
 def pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
-    """Return the recorded numbers of the space's pipelines; none if the study fits nothing."""
+    """Return the recorded numbers of the space's pipelines; empty if the study fits nothing."""
     if replayed(study):
         return None
     if study["space"] in COMMON:
@@ -147,17 +147,17 @@ def pipelines(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> Any:
 
 
 def replayed(study: Mapping[str, Any]) -> str | None:
-    """Return the folder of the tables that a study is replayed on; None if it is live."""
+    """Return the folder of tables on which a study is replayed; None if it is live."""
     return (study.get("evaluation") or {}).get("replay")
 
 
 def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the checksums of the tables of a replay that are there, by data set and split.
+    """Return the checksums of a replay's existing tables, by data set and split.
 
     Raises
     ------
     UserError
-        If the ``table.json`` of one cannot be read.
+        If a ``table.json`` cannot be read.
     """
     folder, found = replayed(study), {}
     for dataset in study["datasets"] if folder else ():
@@ -169,7 +169,7 @@ def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
 
 
 def _driver(library: str) -> str:
-    """Return a digest of a driver and of the versions in ``envs/``, for lack of own numbers."""
+    """Return a digest of a driver and of the versions in ``envs/``, instead of recorded numbers."""
     driver = plugins.load("drivers", library)
     pinned = ENVIRONMENTS / f"{driver.environment}.txt"
     parts = [Path(inspect.getfile(driver)), *([pinned] if pinned.exists() else [])]
@@ -179,7 +179,7 @@ def _driver(library: str) -> str:
 def rows(
     study: Mapping[str, Any], results: Path, recorded: Mapping[str, Any]
 ) -> list[dict[str, str]]:
-    """Return the rows of all finished runs of a study below ``results/<study>``, as text."""
+    """Return the rows of all finished runs of a study in ``results/<study>``, as text."""
     found = load.load(study, results)
     if found.manifests.empty:
         return []
@@ -235,14 +235,14 @@ def rows(
 
 
 def _curve(losses: np.ndarray) -> str:
-    """Write where the lowest loss so far falls."""
+    """Format the iterations at which the lowest loss so far falls."""
     lowest = np.fmin.accumulate(np.where(np.isnan(losses), np.inf, losses))
     falls = np.flatnonzero(lowest < np.append(np.inf, lowest[:-1]))
     return " ".join(f"{place + 1}:{text(float(lowest[place]))}" for place in falls)
 
 
 def _suggested(found: Results) -> dict[tuple, dict[str, float]]:
-    """How good the suggestions of each run (data set, search, repeat) are."""
+    """Quality of the suggestions of each run (data set, search, repeat)."""
     searches = found.study["searches"]
     uniform = [name for name, search in searches.items() if search["optimizer"] == "random"]
     made = {}
@@ -273,21 +273,21 @@ def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str
 
 
 def text(value: Any) -> str:
-    """Write a value of a row."""
+    """Format a value of a row."""
     if isinstance(value, float):
         return "" if np.isnan(value) else f"{value:.{DIGITS}g}"
     return str(value)
 
 
 def read(folder: Path) -> list[dict[str, str]]:
-    """Read the rows of ``evidence/<study>``; none if there is no file.
+    """Read the rows of ``evidence/<study>``; empty without a file.
 
-    Columns that older versions of the project did not write are empty.
+    Columns that older versions of the project did not write are read as empty.
 
     Raises
     ------
     UserError
-        If a line does not have the columns of :data:`COLUMNS`, and perhaps of :data:`OPTIONAL`.
+        If a line has columns other than :data:`COLUMNS` and, optionally, :data:`OPTIONAL`.
     """
     path = folder / FILE
     if not path.exists():
@@ -307,18 +307,17 @@ def merge(
     current: Mapping[str, str],
     there: Mapping[tuple[str, str], str] | None = None,
 ) -> list[dict[str, str]]:
-    """Replace rows of the same run and method by new ones, and mark those that are stale.
+    """Replace rows of the same run and method by new ones, and mark stale rows.
 
     Parameters
     ----------
     old, new
-        Rows.
+        Existing and new rows.
     current
-        Result of :func:`numbers`. Rows with other numbers, or of a method that is not in it, are
-        stale.
+        Result of :func:`numbers`. Rows with other numbers, or of methods not in it, are stale.
     there
-        Result of :func:`tables`. Rows from another table are stale, too; those whose table is not
-        there are not. Default: none.
+        Result of :func:`tables`. Rows from another table are stale, too; rows whose table is
+        missing are not. Default: empty.
 
     Returns
     -------
@@ -341,7 +340,7 @@ def write(
     name: str = FILE,
     columns: Sequence[str] = COLUMNS,
 ) -> None:
-    """Write the rows of ``evidence/<study>``, with those of :data:`OPTIONAL` that they have."""
+    """Write the rows of ``evidence/<study>``, with the :data:`OPTIONAL` columns that they have."""
     content = list(content)
     columns = [*columns, *(key for key in OPTIONAL if any(key in row for row in content))]
     folder.mkdir(parents=True, exist_ok=True)
@@ -359,7 +358,7 @@ def missing(
     Returns
     -------
     runs
-        Block by block: all data sets of repeat 0, then of repeat 1, and so on.
+        Ordered by repeat: all data sets of repeat 0, then of repeat 1, and so on.
     """
     there = {tuple(row[key] for key in KEY) for row in content if not row["stale"]}
     return [

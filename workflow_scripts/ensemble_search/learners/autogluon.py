@@ -1,9 +1,9 @@
 """Six of AutoGluon's learners with the hyperparameters that version 0.4 searches.
 
-Boosters stop early when the loss (the log loss; for regression, the squared error) of a held-out
-tenth of the training rows has not fallen for ``PATIENCE`` trees; the trees up to the best one are
-kept. (AutoGluon stops by the metric on the validation rows. Learners must not see these here, and
-the error of a tenth of the training rows is too coarse.)
+Boosters stop early when the loss (log loss; in regression, squared error) on a held-out tenth of
+the training rows has not decreased for ``PATIENCE`` trees; the trees up to the best one are kept.
+(AutoGluon stops by the metric on the validation rows. Here, learners must not see these rows, and
+the error on a tenth of the training rows is too coarse.)
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from ensemble_search.learners.classifiers import lightgbm_classifier
 from ensemble_search.learners.operators import SEED, operator
 
-TREES = 10_000  # of a booster, at most
+TREES = 10_000  # maximum per booster
 PATIENCE = 100
 HELD_OUT = 0.1
 
@@ -30,7 +30,7 @@ class EarlyStopping(BaseEstimator):
     booster
         Unfitted classifier or regressor whose ``fit`` takes rows for early stopping.
     fit_arguments
-        Function from these rows and their labels to the arguments of ``fit``.
+        Function that maps these rows and their labels to the arguments of ``fit``.
     predict_arguments
         Arguments of ``predict_proba`` or ``predict``.
     regression
@@ -44,7 +44,7 @@ class EarlyStopping(BaseEstimator):
         self.regression = regression
 
     def fit(self, X, y):
-        """Fit; ValueError if no class has two rows (regression: if there are no two rows)."""
+        """Fit; ValueError if no class (in regression, the data) has at least two rows."""
         if self.regression:
             held = held_out(np.zeros(len(y), dtype=int))
         else:
@@ -60,14 +60,14 @@ class EarlyStopping(BaseEstimator):
         return self.booster.predict_proba(X, **(self.predict_arguments or {}))
 
     def predict(self, X):
-        """Return predictions of a regression, of shape (n_samples,)."""
+        """Return regression predictions, of shape (n_samples,)."""
         return self.booster.predict(X, **(self.predict_arguments or {}))
 
 
 def held_out(codes: np.ndarray) -> np.ndarray:
     """Mark a tenth of every class with two or more rows, bool, of shape (n,).
 
-    The draw depends on the labels alone.
+    The draw depends only on the labels.
     """
     rng = np.random.default_rng(SEED)
     marked = np.zeros(len(codes), dtype=bool)
@@ -120,7 +120,7 @@ def lightgbm_rows(X, y) -> dict:
     Float("reg_lambda", (0.0, 10.0), default=1.0),
 )
 def xgboost(values, data):
-    """Histograms, on the processor."""
+    """Histogram trees, on the CPU."""
     from xgboost import XGBClassifier
 
     return EarlyStopping(XGBClassifier(**xgboost_arguments(values, data)), xgboost_rows)
@@ -151,7 +151,7 @@ def xgboost_rows(X, y) -> dict:
     Float("l2_leaf_reg", (1.0, 5.0), default=3.0),
 )
 def catboost(values, data):
-    """Writes no files, and limits threads in prediction too."""
+    """Write no files; also limit threads in prediction."""
     from catboost import CatBoostClassifier
 
     booster = CatBoostClassifier(**catboost_arguments(values, data))

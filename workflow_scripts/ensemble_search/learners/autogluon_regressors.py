@@ -1,6 +1,6 @@
 """The learners of autogluon.py for regression.
 
-AutoGluon searches the same hyperparameters, but no ``criterion`` of the forests.
+AutoGluon searches the same hyperparameters, except for the forests' ``criterion``.
 """
 
 from ensemble_search.learners import autogluon
@@ -11,14 +11,14 @@ from ensemble_search.learners.regressors import lightgbm_regressor
 
 @operator(*autogluon.lightgbm.hyperparameters)
 def lightgbm(values, data):
-    """Stops early by the squared error, like the other boosters."""
+    """Early stopping by the squared error, as for the other boosters."""
     booster = lightgbm_regressor(data.threads, **autogluon.lightgbm_arguments(values))
     return EarlyStopping(booster, autogluon.lightgbm_rows, regression=True)
 
 
 @operator(*autogluon.xgboost.hyperparameters)
 def xgboost(values, data):
-    """Histograms, on the processor."""
+    """Histogram trees, on the CPU."""
     from xgboost import XGBRegressor
 
     booster = XGBRegressor(**autogluon.xgboost_arguments(values, data))
@@ -27,7 +27,7 @@ def xgboost(values, data):
 
 @operator(*autogluon.catboost.hyperparameters)
 def catboost(values, data):
-    """Writes no files, and limits threads in prediction too."""
+    """Write no files; also limit threads in prediction."""
     from catboost import CatBoostRegressor
 
     booster = CatBoostRegressor(**autogluon.catboost_arguments(values, data))

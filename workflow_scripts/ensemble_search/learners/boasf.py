@@ -2,8 +2,8 @@
 
 Guanghui Zhu, Xin Fang, Lei Wang, Wenzhong Chen, Rong Gu, Chunfeng Yuan and Yihua Huang: *BOASF: A
 Unified Framework for Speeding up Automatic Machine Learning via Adaptive Successive Filtering*,
-2020. The paper takes the spaces of auto-sklearn; where those equal the DivBO paper's, the operators
-are the same. What differs is here. Hyperparameters without effect, such as auto-sklearn's
+2020. The paper uses auto-sklearn's spaces. Where they equal the DivBO paper's, the operators are
+shared; this file defines the others. Hyperparameters without effect, such as auto-sklearn's
 ``epsilon`` of ``sgd``, are left out.
 """
 
@@ -34,7 +34,7 @@ def adaboost(values, data):
 
 @operator(*classifiers.lda.without("n_components"), conditions=classifiers.lda.conditions)
 def lda(values, data):
-    """As in the DivBO paper; the size of its transform has no effect."""
+    """As in the DivBO paper; the number of components has no effect."""
     return classifiers.lda.build({**values, "n_components": 1}, data)
 
 
@@ -58,7 +58,7 @@ _NAIVE = (
 
 @operator(*_NAIVE)
 def bernoulli_nb(values, data):
-    """Features count as present above 0."""
+    """Features above 0 count as present."""
     from sklearn.naive_bayes import BernoulliNB
 
     return BernoulliNB(**values)
@@ -66,7 +66,7 @@ def bernoulli_nb(values, data):
 
 @operator(*_NAIVE)
 def multinomial_nb(values, data):
-    """Needs features that are not negative: the space scales them to [0, 1] before."""
+    """Needs non-negative features: the space first scales them to [0, 1]."""
     from sklearn.naive_bayes import MultinomialNB
 
     return MultinomialNB(**values)
@@ -74,7 +74,7 @@ def multinomial_nb(values, data):
 
 @operator()
 def gaussian_nb(values, data):
-    """Nothing to choose."""
+    """No hyperparameters."""
     from sklearn.naive_bayes import GaussianNB
 
     return GaussianNB()
@@ -101,7 +101,7 @@ def gaussian_nb(values, data):
     },
 )
 def sgd(values, data):
-    """Two of the losses come with probabilities; those of the others are of their scores."""
+    """Two of the losses provide probabilities; for the others, they are computed from scores."""
     from sklearn.linear_model import SGDClassifier
 
     from ensemble_search.learners.scores import ScoreClassifier
@@ -128,7 +128,7 @@ def liblinear_svc(values, data):
     Integer("min_samples_leaf", (1, 20), default=1),
 )
 def decision_tree(values, data):
-    """``max_depth_factor`` times the number of features is the largest depth."""
+    """The maximum depth is ``max_depth_factor`` times the number of features."""
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(
@@ -155,7 +155,7 @@ def knn(values, data):
 def passive_aggressive(values, data):
     """PA-I with the hinge loss, PA-II with its square (Crammer et al., JMLR 2006).
 
-    scikit-learn drops its PassiveAggressiveClassifier for this one.
+    scikit-learn is replacing its PassiveAggressiveClassifier with this form.
     """
     from sklearn.linear_model import SGDClassifier
 
@@ -176,13 +176,13 @@ def passive_aggressive(values, data):
 
 
 class ConsecutiveLabels(BaseEstimator):
-    """Fit a classifier that takes labels 0, 1, ... without gaps only."""
+    """Wrap a classifier that requires labels 0, 1, ... without gaps."""
 
     def __init__(self, estimator):
         self.estimator = estimator
 
     def fit(self, X, y, sample_weight=None):
-        """Fit to the numbers of the labels."""
+        """Fit to the renumbered labels."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         self.estimator.fit(X, codes, sample_weight=sample_weight)
         return self
@@ -210,7 +210,7 @@ class ConsecutiveLabels(BaseEstimator):
     },
 )
 def xgboost(values, data):
-    """512 trees, of histograms."""
+    """512 histogram trees."""
     from xgboost import XGBClassifier
 
     return ConsecutiveLabels(
@@ -227,21 +227,21 @@ def xgboost(values, data):
 
 
 class OneVsRest(BaseEstimator):
-    """A classifier of two classes for each class against the others, all of which converge.
+    """One binary classifier per class against the others; all must converge.
 
-    scikit-learn's takes no weights of rows, and only warns where one does not converge.
+    scikit-learn's version takes no sample weights, and only warns if one does not converge.
     """
 
     def __init__(self, estimator):
         self.estimator = estimator
 
     def fit(self, X, y, sample_weight=None):
-        """Fit one classifier per class, or a single one to two classes.
+        """Fit one classifier per class, or a single one for two classes.
 
         Raises
         ------
         ConvergenceWarning
-            If one stops at its maximum of iterations.
+            If one reaches its maximum number of iterations.
         """
         from sklearn.base import clone
         from sklearn.exceptions import ConvergenceWarning
@@ -318,19 +318,19 @@ COMMON = (
 
 @operator()
 def none(values, data):
-    """No weights, or all columns."""
+    """Use no weights, or keep all columns."""
     return None
 
 
 @operator()
 def weights(values, data):
-    """No step of its own: the learner weighs rows; see :class:`Pipeline`."""
+    """No separate step: the learner weights rows; see :class:`Pipeline`."""
     return None
 
 
 @operator()
 def zero(values, data):
-    """Drop columns that are constant in the rows to fit."""
+    """Drop columns that are constant in the training rows."""
     from sklearn.feature_selection import VarianceThreshold
 
     return VarianceThreshold()

@@ -1,7 +1,7 @@
 """The classifiers of the DivBO paper (Table 6) with their hyperparameters.
 
-``values`` holds the active hyperparameters by short names. ``INERT`` lists those that the paper
-searches but no current estimator takes.
+``values`` holds the active hyperparameters by short name. ``INERT`` lists those that the paper
+searches but that no current estimator accepts.
 """
 
 from ConfigSpace import Categorical, Float, Integer, OrdinalHyperparameter
@@ -22,7 +22,7 @@ INERT = {
 
 
 def share_of_features(exponent: float, n_features: int) -> int:
-    """Return how many features a tree tries: n_features ** exponent, at least 1."""
+    """Return the number of features that a tree tries: n_features ** exponent, at least 1."""
     return max(1, int(n_features**exponent))
 
 
@@ -37,7 +37,7 @@ def _forest(bootstrap: bool) -> tuple:
 
 
 def forest_arguments(values, data) -> dict:
-    """Return the arguments of a forest, but for the number of trees."""
+    """Return the arguments of a forest, except the number of trees."""
     return {
         **values,
         "max_features": share_of_features(values["max_features"], data.n_features),
@@ -53,7 +53,7 @@ def forest_arguments(values, data) -> dict:
     Integer("max_depth", (2, 8), default=3),
 )
 def adaboost(values, data):
-    """scikit-learn has dropped SAMME.R; ours is in samme_r.py."""
+    """scikit-learn removed SAMME.R; samme_r.py implements it."""
     from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
@@ -133,7 +133,7 @@ def knn(values, data):
     conditions={"shrinkage_factor": ("shrinkage", ["manual"])},
 )
 def lda(values, data):
-    """The solver svd has no shrinkage, and lsqr no tolerance: tol acts without shrinkage only."""
+    """Solver svd has no shrinkage, and lsqr no tol, so tol only matters without shrinkage."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     shrinkage = {
@@ -203,7 +203,7 @@ def liblinear_svc(values, data):
 
 
 def linear_svm(values):
-    """Return liblinear's SVM of the five hyperparameters."""
+    """Return liblinear's SVM with the five hyperparameters."""
     from sklearn.svm import LinearSVC
 
     return LinearSVC(
@@ -268,7 +268,7 @@ def lightgbm_classifier(threads: int, **arguments):
 
 
 def lightgbm_arguments(threads: int) -> dict:
-    """Return what makes LightGBM quiet, and its trees independent of the number of threads."""
+    """Return the arguments for a quiet LightGBM with trees independent of the number of threads."""
     return {
         "n_jobs": threads,
         "random_state": SEED,

@@ -1,8 +1,8 @@
 """Neural networks with the hyperparameters of Dodge et al.
 
 J. Dodge, K. Jamieson and N. A. Smith: *Open Loop Hyperparameter Optimization and Determinantal
-Point Processes*, 2017. The paper's are convolutional networks on sentences and word vectors; here,
-a network on columns of numbers has the same hyperparameters and ranges.
+Point Processes*, 2017. The paper's networks are convolutional, on sentences and word vectors; here,
+a network on tabular data has the same hyperparameters and ranges.
 """
 
 import math
@@ -64,7 +64,7 @@ def easy(values, data):
     Integer("batch", (8, 128), log=True),
 )
 def stable(values, data):
-    """Six numbers without a switch, in ranges in which most networks learn."""
+    """Six numbers and no switch, in ranges where most networks learn."""
     return _network(values)
 
 
@@ -72,28 +72,28 @@ class DropoutNetwork(ClassifierMixin, BaseEstimator):
     """One hidden layer of rectified units and softmax outputs, trained on mini-batches.
 
     It minimises the mean negative log-likelihood plus ``l2`` times the sum of the squared weights
-    (biases are not penalised) by gradient descent with Nesterov's momentum. In every step each
-    hidden unit is left out with probability ``dropout``, and the others are scaled up to make up
-    for it (Srivastava et al., 2014). Training that diverges ends in predictions of NaN.
+    (biases are not penalised) by gradient descent with Nesterov's momentum. In every step, each
+    hidden unit is dropped with probability ``dropout``, and the others are scaled up to compensate
+    (Srivastava et al., 2014). If training diverges, predictions are NaN.
 
     Parameters
     ----------
     learning_rate
-        Size of a step.
+        Step size.
     l2
-        Penalty.
+        L2 penalty.
     dropout
         In [0, 1).
     units
-        Hidden units.
+        Number of hidden units.
     momentum
         In [0, 1).
     batch
-        Rows of a step.
+        Rows per step.
     epochs
         Passes over the rows.
     random_state
-        Seed of initial weights, order of the rows, and dropout.
+        Seed for initial weights, row order and dropout.
 
     Attributes
     ----------
@@ -157,20 +157,20 @@ class DropoutNetwork(ClassifierMixin, BaseEstimator):
 def gradient(
     layers: list[np.ndarray], X: np.ndarray, one_hot: np.ndarray, mask: np.ndarray, l2: float
 ) -> list[np.ndarray]:
-    """Return the gradient of what :class:`DropoutNetwork` minimises on some rows, by layer.
+    """Return the gradient of the objective of :class:`DropoutNetwork` on some rows, per layer.
 
     Parameters
     ----------
     layers
-        As ``layers_``.
+        In the format of ``layers_``.
     X
         Of shape (n, n_features).
     one_hot
-        Classes, of shape (n, n_classes).
+        One-hot classes, of shape (n, n_classes).
     mask
-        What the hidden units are multiplied by, of shape (n, units).
+        Factors of the hidden units, of shape (n, units).
     l2
-        Penalty.
+        L2 penalty.
     """
     sums = X @ layers[0][:-1] + layers[0][-1]
     hidden = np.maximum(sums, 0) * mask

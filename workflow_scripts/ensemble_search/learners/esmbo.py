@@ -1,8 +1,8 @@
 """The learners of the ESMBO paper.
 
 A. Lacoste, H. Larochelle, M. Marchand and F. Laviolette: *Sequential Model-Based Ensemble
-Optimization*, UAI 2014. Every ensemble of trees has 100. A number of features is a ratio of all of
-them. Where the code of the authors differs from the paper, a docstring says so.
+Optimization*, UAI 2014. Every tree ensemble has 100 trees. Numbers of features are given as a ratio
+of all features. Docstrings note where the authors' code differs from the paper.
 """
 
 import math
@@ -20,19 +20,19 @@ TREES = 100
     Float("gamma", (1e-5, 1e3), log=True, default=0.1),
 )
 def svm(values, data):
-    """RBF kernel; otherwise, as in the DivBO paper's space, with libsvm's tolerance."""
+    """RBF kernel; otherwise as in the DivBO paper's space, with libsvm's tolerance."""
     fixed = {"kernel": "rbf", "shrinking": True, "tol": 1e-3}
     return classifiers.libsvm_svc.build({**values, **fixed}, data)
 
 
 @operator(*svm.hyperparameters, Float("epsilon", (1e-2, 1.0), log=True, default=0.1))
 def svr(values, data):
-    """RBF kernel; the target has variance 1, which ``epsilon`` refers to."""
+    """RBF kernel; ``epsilon`` refers to a target of variance 1."""
     return regressors.libsvm_svr.build({**values, "kernel": "rbf"}, data)
 
 
 def number_of_features(ratio: float, n_features: int) -> int:
-    """Return how many features a split tries: the nearest integer to the ratio, at least 1."""
+    """Return the number of features that a split tries: the ratio, rounded, at least 1."""
     return max(1, round(ratio * n_features))
 
 
@@ -94,9 +94,9 @@ def boosting_classifier(values, data):
 def boosting_regressor(values, data):
     """Huber loss; splits try all features.
 
-    The paper prints "a convex combination" of the squared and the absolute error, with the weight
+    The paper describes "a convex combination" of the squared and the absolute error, with weight
     alpha. The authors' code passes alpha to scikit-learn's Huber loss: errors are squared up to
-    their alpha-quantile, absolute beyond. scikit-learn wants it below 1.
+    their alpha-quantile and absolute beyond it. scikit-learn requires alpha below 1.
     """
     from sklearn.ensemble import GradientBoostingRegressor
 
@@ -116,7 +116,7 @@ def boosting_regressor(values, data):
     *(Float(f"penalty_{i}", (1e-5, 100.0), log=True, default=1e-3) for i in (1, 2, 3)),
 )
 def mlp(values, data):
-    """Two hidden layers; scikit-learn's network has the same penalty for all of them."""
+    """Two hidden layers; scikit-learn's network has one penalty for all layers."""
     from ensemble_search.learners.mlp import TwoLayerPerceptron
 
     return TwoLayerPerceptron(

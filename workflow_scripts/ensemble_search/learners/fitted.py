@@ -1,4 +1,4 @@
-"""Fitted pipelines: what predicts, without what has built it."""
+"""Fitted pipelines: the parts needed to predict, without those that build them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 class FittedPipeline:
-    """Fitted transformers and a fitted learner, with the interface of scikit-learn's estimators.
+    """Fitted transformers and a fitted learner, with scikit-learn's estimator interface.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class FittedPipeline:
         return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Return the predictions of a regression, float64, of shape (n_samples,)."""
+        """Return regression predictions, float64, of shape (n_samples,)."""
         return np.asarray(self.learner_.predict(self._transformed(X)), dtype=float)
 
     def _transformed(self, X: np.ndarray) -> np.ndarray:

@@ -10,18 +10,19 @@ from sklearn.preprocessing import KernelCenterer
 class KernelComponents(TransformerMixin, BaseEstimator):
     """Kernel principal component analysis (Schoelkopf, Smola and Mueller, 1998).
 
-    To fail less often than scikit-learn's, it fits a random sample of at most ``max_rows`` rows
-    (the kernel matrix of 30000 rows takes 7 GB), and drops directions with eigenvalues of 0 or
-    less; indefinite kernels such as the sigmoid have negative ones.
+    To fail less often than scikit-learn's version, it is fitted on a random sample of at most
+    ``max_rows`` rows (the kernel matrix of 30,000 rows takes 7 GB). It also drops directions with
+    eigenvalues of 0 or less; indefinite kernels such as the sigmoid have negative ones.
 
     Parameters
     ----------
     n_components
-        Largest number of components.
+        Maximum number of components.
     kernel, gamma, degree, coef0
-        As in scikit-learn's ``pairwise_kernels``; those that a kernel lacks are ignored.
+        As in scikit-learn's ``pairwise_kernels``; parameters that a kernel does not have are
+        ignored.
     max_rows
-        Largest number of rows to fit on.
+        Maximum number of rows to fit on.
     random_state
         Seed of the sample.
     """
@@ -65,7 +66,7 @@ class KernelComponents(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Project on the components, of shape (n_samples, at most n_components)."""
+        """Project onto the components, of shape (n_samples, at most n_components)."""
         return self.centerer_.transform(self._kernel(X)) @ self.directions_
 
     def _kernel(self, X):

@@ -1,4 +1,4 @@
-"""A multi-layer perceptron with a penalty of its own for every matrix of weights."""
+"""A multi-layer perceptron with a separate penalty for every weight matrix."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -10,19 +10,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 
 class TwoLayerPerceptron(ClassifierMixin, BaseEstimator):
-    """Two hidden layers of tanh units, softmax outputs, fitted by L-BFGS on all rows at once.
+    """Two hidden layers of tanh units and softmax outputs, fitted by L-BFGS on all rows at once.
 
-    It minimises the mean negative log-likelihood plus, for each of the three matrices of weights,
-    its penalty times the sum of the squared weights. Biases are not penalised.
+    It minimises the mean negative log-likelihood plus, for each of the three weight matrices, its
+    penalty times the sum of the squared weights. Biases are not penalised.
 
     Parameters
     ----------
     units
-        Units of the two hidden layers.
+        Number of units in each of the two hidden layers.
     penalties
         Penalties of the three matrices, from the inputs to the outputs.
     max_iter
-        Largest number of iterations.
+        Maximum number of iterations.
     random_state
         Seed of the initial weights.
 
@@ -64,7 +64,7 @@ class TwoLayerPerceptron(ClassifierMixin, BaseEstimator):
 def initial(sizes: Sequence[int], seed: int) -> list[np.ndarray]:
     """Draw weights as Glorot and Bengio (2010) do, uniform in +-sqrt(6 / (n_from + n_to)).
 
-    Biases are 0. ``sizes`` are those of the layers, inputs and outputs included.
+    Biases are 0. ``sizes`` are those of all layers, including inputs and outputs.
     """
     rng = np.random.default_rng(seed)
     layers = []
@@ -76,13 +76,13 @@ def initial(sizes: Sequence[int], seed: int) -> list[np.ndarray]:
 
 
 def split(flat: np.ndarray, shapes: Sequence[tuple[int, int]]) -> list[np.ndarray]:
-    """Return the layers that a vector holds one after the other."""
+    """Return the layers that are concatenated in a vector."""
     ends = np.cumsum([rows * columns for rows, columns in shapes])[:-1]
     return [part.reshape(s) for part, s in zip(np.split(flat, ends), shapes, strict=True)]
 
 
 def forward(layers: Sequence[np.ndarray], X: np.ndarray) -> list[np.ndarray]:
-    """Return what every layer gives: the inputs, the hidden units, the outputs before softmax."""
+    """Return the values of every layer: inputs, hidden units, outputs before softmax."""
     given = [X]
     for layer in layers:
         sums = given[-1] @ layer[:-1] + layer[-1]
@@ -97,20 +97,20 @@ def objective(
     one_hot: np.ndarray,
     penalties: Sequence[float],
 ) -> tuple[float, np.ndarray]:
-    """Return what :class:`TwoLayerPerceptron` minimises, and its gradient.
+    """Return the objective of :class:`TwoLayerPerceptron` and its gradient.
 
     Parameters
     ----------
     flat
-        All layers, one after the other.
+        All layers, concatenated.
     shapes
-        Their shapes.
+        Shapes of the layers.
     X
         Features, of shape (n_samples, n_features).
     one_hot
-        Classes, of shape (n_samples, n_classes).
+        One-hot classes, of shape (n_samples, n_classes).
     penalties
-        One for each layer.
+        One penalty per layer.
     """
     layers = split(flat, shapes)
     *given, outputs = forward(layers, X)

@@ -15,21 +15,21 @@ from ConfigSpace import (
     InCondition,
 )
 
-SEED = 1  # random_state of every estimator: an evaluation is a function of its configuration
+SEED = 1  # random_state of every estimator, so that a configuration determines its evaluation
 
 
 @dataclass(frozen=True)
 class Data:
-    """The training data of a step, as its builder sees them.
+    """The training data of a step, as its builder sees it.
 
     Attributes
     ----------
     X
         Features at this step, float64, of shape (n_samples, n_features).
     y
-        Labels, int, or the target of a regression, float64, of shape (n_samples,).
+        Labels, int, or in regression the target, float64, of shape (n_samples,).
     categorical
-        Bool, of shape (n_features,): one-hot columns and categorical codes.
+        Bool, of shape (n_features,): whether each column is one-hot or holds categorical codes.
     threads
         Threads that the estimator may start.
     """
@@ -64,12 +64,12 @@ class Operator:
     name
         Value of the choice node, and prefix of the hyperparameters (``lda:shrinkage``).
     build
-        ``build(values, data)`` makes the unfitted estimator from values by short names; None leaves
-        the data as they are.
+        ``build(values, data)`` creates the unfitted estimator from values by short name; None
+        leaves the data unchanged.
     hyperparameters
-        ConfigSpace hyperparameters under their short names.
+        ConfigSpace hyperparameters with short names.
     conditions
-        Child to (parent, values of the parent under which the child is active).
+        Maps each child to (parent, values of the parent for which the child is active).
     forbidden
         Forbidden combinations of values.
     """
@@ -81,16 +81,16 @@ class Operator:
     forbidden: Sequence[Mapping[str, Any]]
 
     def without(self, *names: str) -> tuple:
-        """Return the other hyperparameters, for an operator that has them too."""
+        """Return the other hyperparameters, for reuse in another operator."""
         return tuple(h for h in self.hyperparameters if h.name not in names)
 
     def parts(self, prefix: str = "") -> tuple[dict[str, Any], list]:
-        """Return ConfigSpace's objects under prefixed names.
+        """Return ConfigSpace's objects with prefixed names.
 
         Returns
         -------
         hyperparameters
-            By their short names.
+            Keyed by short name.
         rules
             Conditions and forbidden clauses.
         """
@@ -110,7 +110,7 @@ class Operator:
         return own, rules
 
     def space(self) -> ConfigurationSpace:
-        """Return the hyperparameters, conditions and clauses of this operator alone."""
+        """Return the space of this operator alone: hyperparameters, conditions and clauses."""
         own, rules = self.parts()
         space = ConfigurationSpace()
         space.add(own.values(), rules)
@@ -118,7 +118,7 @@ class Operator:
 
 
 def operator(*hyperparameters, conditions=None, forbidden=()) -> Callable[[Callable], Operator]:
-    """Turn the decorated builder into an :class:`Operator` of its name."""
+    """Turn the decorated builder into an :class:`Operator` of the same name."""
 
     def make(build: Callable) -> Operator:
         return Operator(build.__name__, build, hyperparameters, conditions or {}, tuple(forbidden))
@@ -127,13 +127,13 @@ def operator(*hyperparameters, conditions=None, forbidden=()) -> Callable[[Calla
 
 
 def joint_space(stages: Mapping[str, Sequence[Operator]]) -> ConfigurationSpace:
-    """Join operators into one space, with a choice node for every stage.
+    """Combine operators into one space, with one choice node per stage.
 
     Parameters
     ----------
     stages
-        Name of the choice node (``algorithm``, ``rescaler``, ``preprocessor``) to its operators;
-        the first one is the default.
+        Maps each choice node (``algorithm``, ``rescaler``, ``preprocessor``) to its operators; the
+        first is the default.
     """
     parts: list = []
     for stage, operators in stages.items():
@@ -149,14 +149,14 @@ def joint_space(stages: Mapping[str, Sequence[Operator]]) -> ConfigurationSpace:
             ]
             parts += [own.values(), rules, chosen]
     space = ConfigurationSpace()
-    space.add(parts)  # at once: ConfigSpace sorts everything after each call
+    space.add(parts)  # all at once, because ConfigSpace sorts everything after each call
     return space
 
 
 def pipeline_steps(
     stages: Mapping[str, Sequence[Operator]], values: Mapping[str, Any]
 ) -> list[tuple[Operator, dict[str, Any]]]:
-    """Return each stage's chosen operator with its values by short names."""
+    """Return each stage's chosen operator with its values by short name."""
     steps = []
     for stage, operators in stages.items():
         chosen = next(o for o in operators if o.name == values[stage])

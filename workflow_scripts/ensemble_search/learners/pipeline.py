@@ -1,4 +1,4 @@
-"""Pipelines whose operators are built for the data that reach them."""
+"""Pipelines whose operators are built for the data that reaches them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,19 +10,19 @@ from ensemble_search.learners.operators import Data, Operator
 
 
 class Pipeline(FittedPipeline):
-    """Rescaler, preprocessor and learner; fitted, a :class:`FittedPipeline`.
+    """Rescaler, preprocessor and learner; a :class:`FittedPipeline` once fitted.
 
     Parameters
     ----------
     steps
-        Operators in order, each with its values by short names; the last one is the learner.
+        Operators in order, each with its values by short name; the last is the learner.
     categorical
-        Bool, of shape (n_features,): one-hot columns and categorical codes.
+        Bool, of shape (n_features,): whether each column is one-hot or holds categorical codes.
     threads
         Threads that a step may start; results do not depend on it.
     balanced
-        Whether the learner weighs rows so that all classes have the same total weight; learners
-        that take no weights ignore it.
+        Whether the learner weights rows so that all classes have the same total weight; learners
+        without sample weights ignore it.
     """
 
     def __init__(
@@ -45,13 +45,13 @@ class Pipeline(FittedPipeline):
         X, y
             Rows and their labels.
         weights
-            How much each row counts, of shape (n,); steps before the learner and learners that take
-            no weights ignore it.
+            Sample weights, of shape (n,); steps before the learner and learners without sample
+            weights ignore them.
 
         Raises
         ------
         ValueError
-            If a step makes NaN or infinite numbers; also, whatever a step raises.
+            If a step produces NaN or infinite numbers; errors of the steps also propagate.
         """
         categorical = np.asarray(self.categorical, dtype=bool)
         self.transformers_ = []
@@ -63,18 +63,18 @@ class Pipeline(FittedPipeline):
             transformer.fit(X, y)
             self.transformers_.append((operator.name, transformer))
             X, width = self._transform(operator.name, transformer, X), X.shape[1]
-            if X.shape[1] != width:  # no later step needs the kinds of columns
+            if X.shape[1] != width:  # no later step needs to know which columns are categorical
                 categorical = np.zeros(X.shape[1], dtype=bool)
         self.learner_ = learner.build(values, Data(X, y, categorical, self.threads))
         self.learner_.fit(X, y, **self._weights(y, weights))
         if hasattr(self.learner_, "classes_"):
             self.classes_ = self.learner_.classes_
         if hasattr(self.learner_, "estimators_") and hasattr(self.learner_, "n_jobs"):
-            self.learner_.n_jobs = 1  # threads of a forest would add up votes in any order
+            self.learner_.n_jobs = 1  # a forest's threads would sum votes in arbitrary order
         return self
 
     def _weights(self, y: np.ndarray, weights: np.ndarray | None) -> dict[str, np.ndarray]:
-        """Return the learner's argument with the weights of the rows, if there is one."""
+        """Return the learner's argument for sample weights, if it has one."""
         if not self.balanced and weights is None:
             return {}
         from sklearn.utils.class_weight import compute_sample_weight

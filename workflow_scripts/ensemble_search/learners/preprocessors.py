@@ -45,7 +45,7 @@ def cross_features(values, data):
     conditions={"n_components": ("whiten", [True])},
 )
 def fast_ica(values, data):
-    """Without whitening all components are kept."""
+    """Without whitening, all components are kept."""
     from sklearn.decomposition import FastICA
 
     n_components = None
@@ -119,7 +119,7 @@ def kitchen_sinks(values, data):
 
 @operator(Categorical("shrinkage", ["none", "auto"], default="none"))
 def lda_decomposer(values, data):
-    """The solver lsqr has no transform, hence eigen with shrinkage."""
+    """With shrinkage, solver eigen is used, because lsqr has no transform."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     if values["shrinkage"] == "none":
@@ -140,7 +140,7 @@ def lda_decomposer(values, data):
     },
 )
 def nystroem(values, data):
-    """Negative features become 0 for chi2."""
+    """For chi2, negative features are set to 0."""
     from sklearn.kernel_approximation import Nystroem
     from sklearn.pipeline import make_pipeline
 
@@ -167,7 +167,7 @@ def _not_negative():
     Categorical("whiten", [False, True], default=False),
 )
 def pca(values, data):
-    """Keeps a share of the variance."""
+    """Keep a share of the variance."""
     from sklearn.decomposition import PCA
 
     return PCA(n_components=values["keep_variance"], whiten=values["whiten"], random_state=SEED)
@@ -232,7 +232,7 @@ def svd(values, data):
     Categorical("score_func", ["chi2", "f_classif", "mutual_info"], default="chi2"),
 )
 def select_percentile(values, data):
-    """The best share of the columns by a univariate score."""
+    """Keep the best share of columns by a univariate score."""
     from sklearn.feature_selection import SelectPercentile
 
     from ensemble_search.learners.selection import Selection
@@ -247,7 +247,7 @@ def select_percentile(values, data):
     Categorical("mode", ["fpr", "fdr", "fwe"], default="fpr"),
 )
 def select_generic_univariate(values, data):
-    """Columns whose test rejects independence of the class at the level alpha."""
+    """Keep columns whose test rejects independence of the class at level alpha."""
     from sklearn.feature_selection import GenericUnivariateSelect
 
     from ensemble_search.learners.selection import Selection
@@ -277,7 +277,7 @@ def _score(name: str, data):
     Categorical("bootstrap", [True, False], default=False),
 )
 def extra_trees_selector(values, data):
-    """Columns of at least mean importance in 100 trees."""
+    """Keep columns of at least mean importance in 100 trees."""
     from sklearn.ensemble import ExtraTreesClassifier
     from sklearn.feature_selection import SelectFromModel
 
@@ -296,7 +296,7 @@ def extra_trees_selector(values, data):
     forbidden=LINEAR_SVM_FORBIDDEN,
 )
 def liblinear_selector(values, data):
-    """Columns with coefficients of at least the mean."""
+    """Keep columns with coefficients of at least the mean."""
     from sklearn.feature_selection import SelectFromModel
 
     from ensemble_search.learners.selection import Selection

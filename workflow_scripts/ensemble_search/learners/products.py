@@ -6,16 +6,16 @@ from sklearn.preprocessing import PolynomialFeatures
 
 
 class CategoricalProducts(TransformerMixin, BaseEstimator):
-    """Append the products of all pairs of categorical columns that are not constant.
+    """Append all non-constant products of pairs of categorical columns.
 
-    Of more than ``n_columns`` categorical columns, that many are drawn at random.
+    If there are more than ``n_columns`` categorical columns, that many are drawn at random.
 
     Parameters
     ----------
     categorical
         Bool, of shape (n_features,).
     n_columns
-        Largest number of paired columns.
+        Maximum number of columns to pair.
     random_state
         Seed of the draw.
     """
@@ -32,7 +32,7 @@ class CategoricalProducts(TransformerMixin, BaseEstimator):
             draw = np.random.RandomState(self.random_state)
             columns = np.sort(draw.choice(columns, self.n_columns, replace=False))
         first, second = np.triu_indices(len(columns), k=1)
-        # Moments of all products from two matrix products, without making the products.
+        # Two matrix products give the moments of all column products without computing these.
         C = X[:, columns]
         mean, square = C.T @ C / len(C), (C**2).T @ C**2 / len(C)
         varies = (square - mean**2 > 1e-12 * square)[first, second]
@@ -44,7 +44,7 @@ class CategoricalProducts(TransformerMixin, BaseEstimator):
         n, p = X.shape
         made = np.empty((n, p + len(self.first_)))
         made[:, :p] = X
-        for start in range(0, len(self.first_), 100):  # all at once would take three copies
+        for start in range(0, len(self.first_), 100):  # all at once would need three copies
             some = slice(start, start + 100)
             made[:, p:][:, some] = X[:, self.first_[some]] * X[:, self.second_[some]]
         return made
@@ -56,13 +56,14 @@ class ImportantPolynomials(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     ranker
-        Estimator with ``feature_importances_``, fitted if there are more columns.
+        Estimator with ``feature_importances_``, fitted if there are more columns than
+        ``n_columns``.
     n_columns
-        Number of columns to take.
+        Number of columns to use.
     degree, interaction_only
         As in scikit-learn's PolynomialFeatures.
     candidates
-        Bool, of shape (n_features,): columns that may be taken; default: all.
+        Bool, of shape (n_features,): columns that may be used; default: all.
     """
 
     def __init__(self, ranker, n_columns, degree, interaction_only, candidates=None):

@@ -1,4 +1,4 @@
-"""The preprocessors for regression: counterparts of those that need classes, and all others."""
+"""Preprocessors for regression: counterparts of those that need classes, and all others."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ def polynomial(values, data):
     Categorical("score_func", ["f_regression", "mutual_info"], default="f_regression"),
 )
 def select_percentile(values, data):
-    """The best share of the columns by a univariate score."""
+    """Keep the best share of columns by a univariate score."""
     from sklearn.feature_selection import SelectPercentile, f_regression, mutual_info_regression
 
     from ensemble_search.learners.selection import Selection
@@ -35,9 +35,9 @@ def select_percentile(values, data):
 
 @operator(*preprocessors.select_generic_univariate.without("score_func"))
 def select_generic_univariate(values, data):
-    """Columns whose F-test rejects at the level alpha that they do not correlate with the target.
+    """Keep columns whose F-test rejects zero correlation with the target at level alpha.
 
-    Mutual information has no test.
+    Mutual information is not offered, because it has no test.
     """
     from sklearn.feature_selection import GenericUnivariateSelect, f_regression
 
@@ -50,7 +50,7 @@ def select_generic_univariate(values, data):
 
 @operator(*preprocessors.extra_trees_selector.without("criterion"))
 def extra_trees_selector(values, data):
-    """Columns of at least mean importance in 100 trees."""
+    """Keep columns of at least mean importance in 100 trees."""
     from sklearn.ensemble import ExtraTreesRegressor
     from sklearn.feature_selection import SelectFromModel
 

@@ -1,11 +1,12 @@
-"""Regressors, with the classifiers' hyperparameters where they have the same ones.
+"""Regressors, which share the classifiers' hyperparameters where possible.
 
 The target has mean 0 and variance 1. Ranges of the other hyperparameters are those of auto-sklearn
 (``pipeline/components/regression``), unless a comment says otherwise.
 
 Forests have no ``criterion``: of those that auto-sklearn searches, squared_error and friedman_mse
-order splits alike (scikit-learn drops the latter), and absolute_error takes up to ten times as long
-(a minute for ``extra_trees`` on 10000 rows). Boosting minimises the squared error, as there.
+rank splits in the same order (scikit-learn is dropping the latter), and absolute_error takes up to
+ten times as long (a minute for ``extra_trees`` on 10,000 rows). As in auto-sklearn, boosting
+minimises the squared error.
 """
 
 from ConfigSpace import Categorical, Float
@@ -73,7 +74,7 @@ def knn(values, data):
 
 @operator(Float("alpha", (1e-5, 10.0), log=True, default=1.0))
 def ridge(values, data):
-    """Solved directly, so that auto-sklearn's ``tol`` would have no effect."""
+    """Solved directly, so auto-sklearn's ``tol`` would have no effect."""
     from sklearn.linear_model import Ridge
 
     return Ridge(alpha=values["alpha"], random_state=SEED)
@@ -81,13 +82,13 @@ def ridge(values, data):
 
 @operator(
     # auto-sklearn minimises the same function by stochastic gradient descent. Its l1_ratio is
-    # logarithmic from 1e-9, so that most draws would be ridge regressions.
+    # log-scaled from 1e-9, so most draws would be ridge regressions.
     Float("alpha", (1e-7, 1e-1), log=True, default=1e-4),
     Float("l1_ratio", (0.01, 1.0), default=0.15),
     Float("tol", (1e-5, 1e-1), log=True, default=1e-4),
 )
 def elastic_net(values, data):
-    """Coordinate descent, at most 1000 rounds."""
+    """Coordinate descent, at most 1000 iterations."""
     from sklearn.linear_model import ElasticNet
 
     return ElasticNet(random_state=SEED, **values)
@@ -104,7 +105,7 @@ def elastic_net(values, data):
     forbidden=[{"dual": False, "loss": "epsilon_insensitive"}],
 )
 def liblinear_svr(values, data):
-    """At most 1000 iterations, as for classification; only the squared loss has a primal."""
+    """At most 1000 iterations, as for classification; only the squared loss has a primal form."""
     from sklearn.svm import LinearSVR
 
     return LinearSVR(random_state=SEED, **values)
@@ -120,7 +121,7 @@ def libsvm_svr(values, data):
     from sklearn.svm import SVR
 
     model = SVR(max_iter=10_000, **values)
-    model.random_state = SEED  # or it draws a seed, which has no effect, from NumPy's generator
+    model.random_state = SEED  # else it draws an (unused) seed from NumPy's global generator
     return model
 
 

@@ -55,7 +55,7 @@ def quantile(values, data):
     Float("q_max", (0.7, 0.999), default=0.75),
 )
 def robust(values, data):
-    """Scale by the range between two quantiles, which scikit-learn wants in per cent."""
+    """Scale by the range between two quantiles, which scikit-learn expects in percent."""
     from sklearn.preprocessing import RobustScaler
 
     return RobustScaler(quantile_range=(100 * values["q_min"], 100 * values["q_max"]))

@@ -7,20 +7,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 class SammeR(ClassifierMixin, BaseEstimator):
     """AdaBoost SAMME.R (Algorithm 4 of Multi-class AdaBoost, Statistics and Its Interface 2).
 
-    With K classes and log-probabilities l (clipped at the float's epsilon) a tree contributes
+    With K classes and log-probabilities l (clipped at the float's epsilon), a tree contributes
     ``h_k = (K - 1) (l_k - mean(l))``; the weight of a sample of class c is then multiplied by
-    ``exp(-learning_rate (K - 1)/K (l_c - mean of the other l))``. Boosting ends early at a tree
+    ``exp(-learning_rate (K - 1)/K (l_c - mean of the other l))``. Boosting stops early at a tree
     without errors.
 
-    Probabilities are the softmax of ``f_k / (K - 1)``, where f is the mean of the trees' h. Of the
-    sum, which has the same maximum, they would all be near 0 or 1.
+    Probabilities are the softmax of ``f_k / (K - 1)``, where f is the mean of the trees' h. With
+    the sum, which has the same maximum, all probabilities would be near 0 or 1.
 
     Parameters
     ----------
     estimator
         Base classifier, with ``sample_weight`` and ``predict_proba``.
     n_estimators
-        Largest number of trees.
+        Maximum number of trees.
     learning_rate
         Shrinkage of the weight updates.
     random_state
@@ -34,7 +34,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y, sample_weight=None):
-        """Boost the trees; rows have equal weights unless ``sample_weight`` has others."""
+        """Boost the trees; rows have equal weights unless ``sample_weight`` is given."""
         self.classes_, codes = np.unique(y, return_inverse=True)
         n, k = len(codes), len(self.classes_)
         rows = np.arange(n)
@@ -46,7 +46,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
         for _ in range(self.n_estimators):
             tree = clone(self.estimator).set_params(random_state=seeds.randint(2**31 - 1))
             tree.fit(X, codes, sample_weight=weights)
-            probabilities = np.zeros((n, k))  # the tree may not know a class of weight 0
+            probabilities = np.zeros((n, k))  # the tree may lack a class of weight 0
             probabilities[:, tree.classes_] = tree.predict_proba(X)
             self.estimators_.append(tree)
             if weights[probabilities.argmax(axis=1) != codes].sum() <= 0:

@@ -1,4 +1,4 @@
-"""Class probabilities of classifiers that only give scores."""
+"""Class probabilities for classifiers that only give scores."""
 
 import numpy as np
 from scipy.special import expit, softmax

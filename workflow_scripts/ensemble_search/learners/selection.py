@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 
 class Selection(TransformerMixin, BaseEstimator):
-    """Select as ``selector`` does, or the best column if it would drop all.
+    """Select as ``selector`` does, but keep the best column if it would drop all.
 
     The best column has the largest score (univariate selectors) or the largest importance.
     """
@@ -36,7 +36,7 @@ def _scores(selector) -> np.ndarray:
 
 
 def chi2_of_positive_part(X, y):
-    """Chi-squared score, which needs non-negative features: negative values become 0."""
+    """Chi-squared score; needs non-negative features, so negative values are set to 0."""
     from sklearn.feature_selection import chi2
 
     return chi2(np.maximum(X, 0.0), y)

@@ -1,1 +1,1 @@
-"""Metrics, one file each; the file name is the name in the study."""
+"""Metrics, one file each; the file name is the name that studies use."""

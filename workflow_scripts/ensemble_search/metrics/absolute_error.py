@@ -1,4 +1,4 @@
-"""Absolute error of a regression."""
+"""Mean absolute error, for regression."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from ensemble_search.runtime.names import REGRESSION
 
 
 class AbsoluteError(MeanLoss):
-    """Mean absolute error of standardised values: in standard deviations of the training rows."""
+    """Mean absolute error, in standard deviations of the training rows' labels."""
 
     title = "absolute error"
     power = 1

@@ -9,8 +9,7 @@ class Auc(Metric):
     """1 - area under the ROC curve: how often a positive sample ranks below a negative one.
 
     With more than two classes, the macro average of one against the rest. Ties count one half.
-    Classes without positive or without negative samples do not count; if none counts, the loss is
-    1/2.
+    Classes without positive or without negative samples are ignored; if all are, the loss is 1/2.
     """
 
     title = "1 - AUC"
@@ -19,7 +18,7 @@ class Auc(Metric):
     def loss(
         self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
-        """See :meth:`Metric.loss`; a pair of samples counts by the product of their weights."""
+        """See :meth:`Metric.loss`; a pair of samples has the product of their weights."""
         if predictions.shape[1] == 1:
             found = [_below(predictions[:, 0], labels == 1, weights)]
         else:
@@ -29,7 +28,7 @@ class Auc(Metric):
 
 
 def _below(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray | None) -> float | None:
-    """Share of pairs (positive, negative) whose positive sample has the lower score."""
+    """Share of (positive, negative) pairs whose positive sample has the lower score."""
     n_positive = int(np.count_nonzero(positive))
     n_negative = len(scores) - n_positive
     if not n_positive or not n_negative:

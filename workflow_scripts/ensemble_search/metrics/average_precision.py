@@ -8,9 +8,9 @@ from ensemble_search.metrics.base import Metric
 class AveragePrecision(Metric):
     """1 - average precision: the mean of precisions, weighted by the recall that each adds.
 
-    Of two classes, that of class 1, the second in the order of their names. With more, the mean
-    over the classes, one against the rest, without those that have no sample; 1 if none has. As
-    scikit-learn's ``average_precision_score``.
+    With two classes, it is computed for class 1, the second in the order of names. With more, it is
+    the one-vs-rest mean over the classes that have samples, and the loss is 1 if there are none.
+    Equals scikit-learn's ``average_precision_score``.
     """
 
     title = "1 - average precision"

@@ -8,7 +8,7 @@ from ensemble_search.metrics.base import Metric, predicted_labels
 class BalancedError(Metric):
     """Mean over the classes of the share of misclassified samples: 1 - balanced accuracy.
 
-    Classes without a sample do not count.
+    Classes without samples are ignored.
     """
 
     title = "balanced error"

@@ -8,14 +8,14 @@ import numpy as np
 from ensemble_search.runtime.names import CLASSIFICATION
 
 TIE = 1e-13
-"""Mean probabilities closer than this are tied, as weights such as 1/25 are not exact.
+"""Mean probabilities closer than this are tied, because weights such as 1/25 are not exact.
 
 With up to 1000 equal weights, other means differ by ``RESOLUTION`` / 1000 or more (see
 ``problems.combination``).
 """
 
 
-#: Weights of samples that all count alike.
+#: Weights of samples that all count equally.
 UNWEIGHTED = np.empty(0)
 
 
@@ -23,23 +23,22 @@ class Metric(ABC):
     """Base of the metrics, which are losses: the lower, the better.
 
     A metric lives in ``metrics/<name>.py``. It takes predictions as stored, of shape (n_samples,
-    n_columns). In classification, one column is the probability of class 1, and more columns are
-    those of all classes. In regression, the column is the predicted value; values and labels are
-    standardised (``data.prepare``).
+    n_columns). In classification, a single column is the probability of class 1; more columns are
+    the probabilities of all classes. In regression, the column is the predicted value; values and
+    labels are standardised (``data.prepare``).
     """
 
-    #: Its name in tables and figures.
+    #: Name in tables and figures.
     title: ClassVar[str]
-    #: Whether it is a share, to be shown in percent.
+    #: Whether the loss is a share, shown in percent.
     percent: ClassVar[bool] = False
-    #: Highest loss, or, if there is none, that of a useless model: the loss of a search without a
-    #: model.
+    #: Highest loss or, if unbounded, a useless model's loss: the loss of a search without a model.
     worst: ClassVar[float] = 1.0
-    #: Of a regression: the power of the target's unit that the loss has.
+    #: In regression: the unit of the loss is the target's unit to this power.
     power: ClassVar[int] = 0
     #: ``classification`` or ``regression``; it decides the task of a study.
     task: ClassVar[str] = CLASSIFICATION
-    #: Of the samples; empty if all count alike. See :meth:`with_weights`.
+    #: Sample weights; empty if all samples count equally. See :meth:`with_weights`.
     weights: np.ndarray = UNWEIGHTED
 
     @abstractmethod
@@ -55,27 +54,27 @@ class Metric(ABC):
         predictions
             Of shape (n_samples, n_columns).
         weights
-            How much each sample counts, above 0, of shape (n_samples,). Default: all alike.
+            Sample weights, above 0, of shape (n_samples,). Default: equal weights.
         """
 
     def with_weights(self, weights: np.ndarray) -> "Metric":
-        """Return the metric for samples with these weights; itself if they are empty."""
+        """Return the metric with these sample weights; the metric itself if they are empty."""
         return _Weighted(self, weights) if weights.size else self
 
     def on(self, rows: np.ndarray) -> "Metric":
-        """Return the metric for some of the samples, given by their positions."""
+        """Return the metric for a subset of the samples, given by position."""
         return self
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray | None:
         """Return the loss of each sample, of shape (n_samples,), if :meth:`loss` is their mean.
 
-        None (the default) if it is not.
+        Return None (the default) if it is not.
         """
         return None
 
 
 class _Weighted(Metric):
-    """A metric with the weights of the samples that it is used on."""
+    """A metric with fixed sample weights."""
 
     def __init__(self, metric: Metric, weights: np.ndarray):
         self.metric, self.weights = metric, weights
@@ -89,7 +88,7 @@ class _Weighted(Metric):
         return self.metric.loss(labels, predictions, self.weights)
 
     def with_weights(self, weights: np.ndarray) -> Metric:
-        """See :meth:`Metric.with_weights`; they replace the present ones."""
+        """See :meth:`Metric.with_weights`; the new weights replace the current ones."""
         return self.metric.with_weights(weights)
 
     def on(self, rows: np.ndarray) -> Metric:
@@ -97,13 +96,13 @@ class _Weighted(Metric):
         return self.with_weights(self.weights[rows])
 
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray | None:
-        """See :meth:`Metric.losses`; each is multiplied by its weight, divided by their mean."""
+        """See :meth:`Metric.losses`; each loss is multiplied by its weight over the mean weight."""
         found = self.metric.losses(labels, predictions)
         return None if found is None else found * (self.weights / self.weights.mean())
 
 
 class MeanLoss(Metric):
-    """Base of the metrics that are means of the samples' losses."""
+    """Base of metrics that are means of the samples' losses."""
 
     @abstractmethod
     def losses(self, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
@@ -118,7 +117,7 @@ class MeanLoss(Metric):
 
 
 class SquaredDistance(MeanLoss):
-    """Base of the metrics that are squared distances, for which selection has a faster way."""
+    """Base of metrics that are squared distances, for which selection is faster."""
 
     @abstractmethod
     def targets(self, labels: np.ndarray, n_columns: int) -> tuple[np.ndarray, float]:
@@ -140,7 +139,7 @@ class SquaredDistance(MeanLoss):
 
 
 def predicted_labels(predictions: np.ndarray) -> np.ndarray:
-    """Return the most probable classes, the first of tied ones (:data:`TIE`).
+    """Return the most probable classes; ties (:data:`TIE`) go to the first.
 
     Parameters
     ----------

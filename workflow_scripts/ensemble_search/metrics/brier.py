@@ -6,10 +6,10 @@ from ensemble_search.metrics.base import SquaredDistance
 
 
 class Brier(SquaredDistance):
-    """Half the squared distance of the probabilities to the true label's, a mean over samples.
+    """Half the squared distance between probabilities and one-hot labels, averaged over samples.
 
-    0 for sure and right, 1 for sure and wrong; of two classes, the squared error of the
-    probability of class 1 (Brier, Monthly Weather Review 1950, halved).
+    A certain prediction costs 0 if it is right and 1 if it is wrong. With two classes, this is the
+    squared error of the probability of class 1 (Brier, Monthly Weather Review 1950, halved).
     """
 
     title = "Brier score"

@@ -8,9 +8,9 @@ from ensemble_search.metrics.base import Metric, predicted_labels
 class F1(Metric):
     """1 - F1, the harmonic mean of precision and recall.
 
-    Of two classes, that of class 1, the second in the order of their names. With more, the mean
-    over the classes that are there or predicted. As scikit-learn's ``f1_score``, 0 without a right
-    positive.
+    With two classes, it is computed for class 1, the second in the order of names. With more, it is
+    the mean over the classes that are present or predicted. As in scikit-learn's ``f1_score``, F1
+    is 0 without true positives.
     """
 
     title = "1 - F1"
@@ -24,7 +24,7 @@ class F1(Metric):
         n = max(2, predictions.shape[1])
         right = predicted == labels
         hits = np.bincount(labels[right], None if weights is None else weights[right], n)
-        # Twice the true positives, and the false ones of both kinds.
+        # Twice the true positives, plus false positives and false negatives.
         whole = np.bincount(labels, weights, n) + np.bincount(predicted, weights, n)
         if predictions.shape[1] == 1:
             hits, whole = hits[1:], whole[1:]

@@ -4,7 +4,7 @@ import numpy as np
 
 from ensemble_search.metrics.base import MeanLoss
 
-#: Resolution of stored probabilities, to which lower ones are clipped.
+#: Resolution of stored probabilities; lower ones are clipped to it.
 LOWEST = float(np.finfo(np.float32).eps)
 
 

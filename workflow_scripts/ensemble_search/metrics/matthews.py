@@ -8,8 +8,8 @@ from ensemble_search.metrics.base import Metric, predicted_labels
 class Matthews(Metric):
     """1 - Matthews correlation coefficient of labels and predicted labels.
 
-    1 if all labels, or all predictions, are the same; 2 at worst. For more than two classes see
-    Gorodkin, Computational Biology and Chemistry 2004.
+    The loss is 1 if all labels, or all predictions, are the same, and at most 2. For more than two
+    classes, see Gorodkin, Computational Biology and Chemistry 2004.
     """
 
     title = "1 - Matthews correlation"

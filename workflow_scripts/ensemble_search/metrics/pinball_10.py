@@ -6,10 +6,11 @@ from ensemble_search.metrics.pinball_90 import Pinball90
 
 
 class Pinball10(Pinball90):
-    """Mean pinball loss of the 10 % quantile, in standard deviations of the training rows.
+    """Mean pinball loss of the 10 % quantile, in standard deviations of the training rows' labels.
 
     A value above the label costs nine times as much as one below it (Koenker and Bassett,
-    Econometrica 1978). The pipelines are fitted as for other metrics: it only selects among them.
+    Econometrica 1978). Pipelines are fitted as for other metrics; this loss only selects among
+    them.
     """
 
     title = "pinball loss of the 10 % quantile"

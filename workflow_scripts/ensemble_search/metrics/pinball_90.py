@@ -9,10 +9,11 @@ QUANTILE = 0.9
 
 
 class Pinball90(MeanLoss):
-    """Mean pinball loss of the 90 % quantile, in standard deviations of the training rows.
+    """Mean pinball loss of the 90 % quantile, in standard deviations of the training rows' labels.
 
     A value below the label costs nine times as much as one above it (Koenker and Bassett,
-    Econometrica 1978). The pipelines are fitted as for other metrics: it only selects among them.
+    Econometrica 1978). Pipelines are fitted as for other metrics; this loss only selects among
+    them.
     """
 
     title = "pinball loss of the 90 % quantile"

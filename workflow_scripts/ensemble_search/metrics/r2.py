@@ -10,7 +10,7 @@ from ensemble_search.runtime.names import REGRESSION
 class R2(Metric):
     """1 - R²: the squared error as a share of the variance of these samples' own labels.
 
-    If all labels are the same, 0 for predictions that equal them, else 1, as in scikit-learn.
+    If all labels are the same, it is 0 for predictions that equal them, else 1, as in scikit-learn.
     """
 
     title = "1 - R²"

@@ -1,4 +1,4 @@
-"""Root mean squared error of a regression."""
+"""Root mean squared error, for regression."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ensemble_search.runtime.names import REGRESSION
 
 
 class Rmse(Metric):
-    """Root of the mean squared error, in standard deviations of the training rows."""
+    """Root mean squared error, in standard deviations of the training rows' labels."""
 
     title = "RMSE"
     power = 1

@@ -1,4 +1,4 @@
-"""Squared error of a regression."""
+"""Mean squared error, for regression."""
 
 import numpy as np
 
@@ -9,8 +9,8 @@ from ensemble_search.runtime.names import REGRESSION
 class SquaredError(SquaredDistance):
     """Mean squared error of standardised values.
 
-    As a share of the variance of the training rows' labels: 1 - R² but for the validation rows'
-    own mean and variance. To predict the mean of the training rows costs about 1.
+    It is a share of the variance of the training rows' labels. It would be 1 - R² with the
+    validation rows' own mean and variance. Predicting the mean of the training rows costs about 1.
     """
 
     title = "squared error"

@@ -1,1 +1,1 @@
-"""Optimizers, one file each; the file name is the name in the study."""
+"""Optimizers, one file each; the file name is the name that studies use."""

@@ -14,7 +14,7 @@ from ensemble_search.optimizers.base import History, Optimizer, Suggestion, rand
 
 @dataclass(frozen=True)
 class Rung:
-    """What is evaluated at one fidelity: ``size`` configurations, the best of the rung before."""
+    """The evaluations at one fidelity: ``size`` configurations, the best of the previous rung."""
 
     size: int
     fidelity: float
@@ -30,13 +30,13 @@ class Place:
     Attributes
     ----------
     bracket, rung
-        Their numbers, from 0; brackets are counted over all rounds of the schedule.
+        Numbers of the bracket and rung, from 0; bracket numbers continue when the schedule repeats.
     index
-        Of the evaluation in its rung, from 0.
+        Number of the evaluation within its rung, from 0.
     fidelity
-        Of the rung.
+        Fidelity of the rung.
     before
-        The evaluations of the rung before, which promotions are from; empty for rung 0.
+        The evaluations of the previous rung, the candidates for promotion; empty for rung 0.
     """
 
     bracket: int
@@ -52,9 +52,9 @@ def brackets(eta: int, deepest: int) -> list[Bracket]:
     Parameters
     ----------
     eta
-        One in ``eta`` configurations is promoted.
+        One of every ``eta`` configurations is promoted.
     deepest
-        Promotions of the first bracket; the others have one less each, down to 0.
+        Number of promotions in the first bracket; each later bracket has one less, down to 0.
     """
     return [
         [
@@ -66,7 +66,7 @@ def brackets(eta: int, deepest: int) -> list[Bracket]:
 
 
 def place(schedule: Sequence[Bracket], evaluations: int) -> Place:
-    """Return the place of the next evaluation; the schedule is repeated without end."""
+    """Return the place of the next evaluation; the schedule repeats indefinitely."""
     begin = 0
     for number, bracket in enumerate(cycle(schedule)):
         before = range(0)
@@ -79,9 +79,9 @@ def place(schedule: Sequence[Bracket], evaluations: int) -> Place:
 
 
 class BracketOptimizer(Optimizer):
-    """Base of searches in brackets, whose places depend on the number of evaluations alone.
+    """Base of bracket searches, where an evaluation's place depends only on how many came before.
 
-    Given evaluations have no place in a bracket, and none of them is promoted.
+    Given evaluations belong to no bracket and are never promoted.
     """
 
     eta: int = Field(3, ge=2, le=100, description="One in eta configurations is promoted.")
@@ -102,12 +102,12 @@ class BracketOptimizer(Optimizer):
 
     @property
     def minimum_evaluations(self) -> int:
-        """The first bracket, at whose end a configuration is fitted on all rows."""
+        """The size of the first bracket, which ends with a fit on all rows."""
         return sum(rung.size for rung in self.schedule[0])
 
     @property
     def deepest(self) -> int:
-        """Promotions from the smallest fidelity to 1."""
+        """Number of promotions from the smallest fidelity to 1."""
         return int(log(1 / self.smallest, self.eta) + 1e-9)
 
     @property
@@ -118,22 +118,22 @@ class BracketOptimizer(Optimizer):
     @property
     @abstractmethod
     def schedule(self) -> Sequence[Bracket]:
-        """The brackets, which are repeated without end."""
+        """The brackets, which repeat indefinitely."""
 
     def fresh(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest a configuration of a bracket's first rung: a uniform draw."""
         return Suggestion(random_new(history, rng), {"origin": "random"})
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
-        """Whether the next evaluation is the first that the rung before is needed for."""
+        """Whether the next evaluation is the first that needs the results of the previous rung."""
         here = place(self.schedule, evaluations - given)
         return here.rung > 0 and here.index == 0
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest a new configuration, or promote one from the rung before.
+        """Suggest a new configuration, or promote one from the previous rung.
 
-        Those with the lowest errors are promoted, of equal ones the oldest. Failed ones are not:
-        if too few have succeeded, uniform draws take their places.
+        The configurations with the lowest errors are promoted; ties go to the oldest. Failed ones
+        are never promoted: if too few have succeeded, uniform draws take their places.
         """
         here = place(self.schedule, history.made)
         before = range(history.given + here.before.start, history.given + here.before.stop)
@@ -154,10 +154,10 @@ class Hyperband(BracketOptimizer):
     """Random search in brackets of successive halving, from many small fits to few on all rows.
 
     Hyperband (Li et al., JMLR 2018). A bracket begins with random configurations on a share of the
-    training rows. The best in ``eta`` of them are promoted: evaluated again on ``eta`` times as
-    many rows, and so on to all rows. Brackets begin at ever larger shares, with ceil((m + 1) / (s +
-    1) * eta^s) configurations if there are s promotions, m at most; then comes the first one again.
-    By default:
+    training rows. The best 1/``eta`` of them are promoted: evaluated again on ``eta`` times as many
+    rows, and so on to all rows. Each bracket begins at a larger share than the last: with s
+    promotions, at most m, it has ceil((m + 1) / (s + 1) * eta^s) configurations. After the last
+    bracket, the first one begins again. By default:
 
     | bracket | 1/27 | 1/9 | 1/3 | 1 | evaluations |
     |---|---|---|---|---|---|
@@ -168,7 +168,7 @@ class Hyperband(BracketOptimizer):
 
     A failed evaluation is not promoted; if fewer succeed than are to be promoted, random
     configurations take their places. The place of an evaluation in the schedule depends only on how
-    many came before. A study needs the evaluations of the first bracket at least.
+    many came before. A study's budget must cover at least the first bracket.
 
     ``why``: ``origin`` (``random`` or ``promoted``), ``bracket`` and ``rung`` (from 1), ``from``
     (the iteration that was promoted).
@@ -181,9 +181,9 @@ class Hyperband(BracketOptimizer):
 
 
 class SuccessiveHalving(BracketOptimizer):
-    """Hyperband's first bracket, again and again: by default 27, 9, 3, 1 configurations.
+    """Hyperband's first bracket, repeated: by default 27, 9, 3, 1 configurations.
 
-    Successive halving (Jamieson & Talwalkar, AISTATS 2016). ``why`` is that of ``hyperband``.
+    Successive halving (Jamieson & Talwalkar, AISTATS 2016). ``why`` is as in ``hyperband``.
     """
 
     @property
@@ -193,6 +193,6 @@ class SuccessiveHalving(BracketOptimizer):
 
 
 def _ranked(history: History, rows: range) -> list[int]:
-    """Sort the successes among some evaluations by their errors."""
+    """Sort the successful evaluations among ``rows`` by error."""
     succeeded = [i for i in history.ok.tolist() if i in rows]
     return sorted(succeeded, key=lambda i: history.observations[i].error)

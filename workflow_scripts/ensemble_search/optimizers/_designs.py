@@ -1,4 +1,4 @@
-"""Designs: configurations chosen together, before any of their results is known."""
+"""Designs: configurations chosen together, before any of their results are known."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from ensemble_search.spaces.base import ALGORITHM, Configuration, Space
 
 #: Initial designs of model-based searches.
 Design = Literal["random", "k-dpp", "sobol", "defaults"]
-#: Points drawn at a time.
+#: Number of points drawn at a time.
 BLOCK = 256
 
 
@@ -27,7 +27,7 @@ def check_space(key: str, design: str, space: Space) -> None:
     Raises
     ------
     UserError
-        Beginning with ``key``, the setting that names the design.
+        Its message begins with ``key``, the setting that names the design.
     """
     if design == "sobol" and space.conditional:
         raise UserError(
@@ -39,7 +39,7 @@ def check_space(key: str, design: str, space: Space) -> None:
 def initial(
     design: Design, history: History, size: int, rng: np.random.Generator
 ) -> Iterator[Suggestion]:
-    """Suggest ``size`` configurations of a design (not ``random``), to follow ``history``."""
+    """Suggest the next ``size`` configurations of a design (not ``random``) after ``history``."""
     if design == "k-dpp":
         drawn = k_dpp(history, size, rng)
     else:
@@ -49,11 +49,11 @@ def initial(
 
 
 def defaults(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
-    """Suggest the default of every algorithm in turn, then uniform draws, without end.
+    """Suggest the default of every algorithm in turn, then uniform draws indefinitely.
 
-    Of a space of one learner, or of one algorithm, there is one default. In a table, the
-    nearest entry takes the place of a default. A default that is forbidden or was evaluated is
-    replaced by a uniform draw.
+    A space of one learner, or of one algorithm, has one default. In a table, the entry nearest to a
+    default takes its place. A default that is forbidden or was evaluated is replaced by a uniform
+    draw.
     """
     space = history.space
     names = [] if ALGORITHM in space.fixed else space.algorithms
@@ -73,11 +73,11 @@ def defaults(history: History, rng: np.random.Generator) -> Iterator[Suggestion]
 
 
 def sobol(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
-    """Go through a Sobol sequence, shifted by one uniform vector modulo 1, without end.
+    """Iterate indefinitely over a Sobol sequence, shifted by one uniform vector modulo 1.
 
-    It begins with as many points left out as ``history`` has evaluations. Points that the space
-    forbids, or that were evaluated, are left out too; when a tiny space is used up, draws are
-    uniform. In a table, the nearest of its configurations takes the place of a point.
+    The sequence skips as many points as ``history`` has evaluations. It also skips points that are
+    forbidden or were evaluated; once a tiny space is exhausted, draws are uniform. In a table, each
+    point is replaced by the nearest configuration.
     """
     seed = int(rng.integers(2**63))
     begin, end = len(history), len(history) + 64
@@ -101,36 +101,36 @@ def k_dpp(
     sigma: float | None = None,
     steps: int | None = None,
 ) -> Iterator[Suggestion]:
-    """Draw configurations by a k-DPP, given those that were evaluated.
+    """Draw configurations from a k-DPP, given those already evaluated.
 
     Dodge et al., "Open loop hyperparameter optimization and determinantal point processes" (2017),
-    Algorithm 2: an RBF kernel of :func:`features`, and a Markov chain of swaps.
+    Algorithm 2: an RBF kernel on :func:`features`, and a Markov chain of swaps.
 
     Parameters
     ----------
     history
-        Its distinct configurations belong to the set.
+        The set includes its distinct configurations.
     size
-        Number of configurations. If the space has fewer that are new, the rest are repeated.
+        Number of configurations. If the space has fewer new ones, the rest are repeats.
     rng
         Generator.
     sigma
-        Length scale of the kernel. Default: by :func:`length_scale`, for sets of the final size,
-        and shorter until the chain has a start.
+        Length scale of the kernel. Default: that of :func:`length_scale` for sets of the final
+        size, shortened until the chain finds a start.
     steps
-        Of the chain, at least 0; default max(1000, 100 size).
+        Steps of the chain, at least 0; default max(1000, 100 size).
 
     Yields
     ------
     suggestion
-        In random order. Reasons: ``sigma``; ``similarity``, the kernel's median between uniform
-        points; ``log_det`` of the set, and ``uniform_log_det`` and ``spread`` (mean and standard
-        deviation) of uniform ones.
+        Suggestions come in random order. Reasons: ``sigma``; ``similarity``, the kernel's median
+        between uniform points; ``log_det`` of the set; its mean and standard deviation for uniform
+        sets, ``uniform_log_det`` and ``spread``.
 
     Raises
     ------
     UserError
-        If ``sigma`` is too large for determinants.
+        If ``sigma`` is too large to compute determinants.
     """
     space, source = history.space, _Source(history.space)
     seen = list(dict.fromkeys(o.configuration for o in history.observations))
@@ -167,7 +167,7 @@ def k_dpp(
 
 
 def _new(history: History, size: int, rng: np.random.Generator) -> list[Configuration]:
-    """Draw until more than ``size`` new configurations are found; if ever, return all there are."""
+    """Draw until more than ``size`` new configurations are found, or return all that exist."""
     found: dict[Configuration, None] = {}
     for draws in (2 * size, max(1000, 100 * size)):
         for configuration in history.space.at(history.space.independent_points(draws, rng)):
@@ -179,7 +179,7 @@ def _new(history: History, size: int, rng: np.random.Generator) -> list[Configur
 
 
 def _uniform(history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
-    """Suggest uniform draws, without end."""
+    """Suggest uniform draws indefinitely."""
     while True:
         suggestion = Suggestion(random_new(history, rng), {"origin": "fallback"})
         yield suggestion
@@ -187,19 +187,19 @@ def _uniform(history: History, rng: np.random.Generator) -> Iterator[Suggestion]
 
 
 class _Source:
-    """Uniform draws, of which only the seeds are kept: a long chain makes millions."""
+    """Uniform draws, stored as seeds only, because a long chain makes millions."""
 
     def __init__(self, space: Space):
         self._space = space
         self._seeds: list[int] = []
 
     def __call__(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw a block; its features, (BLOCK, d)."""
+        """Draw a block; return its features, of shape (BLOCK, d)."""
         self._seeds.append(int(rng.integers(2**63)))
         return features(self._space, self._block(len(self._seeds) - 1))
 
     def point(self, number: int) -> np.ndarray:
-        """Return a draw by its number from 0, of shape (1, n_hyperparameters)."""
+        """Return draw ``number``, counted from 0, of shape (1, n_hyperparameters)."""
         block, row = divmod(number, BLOCK)
         return self._block(block)[row : row + 1]
 
@@ -209,5 +209,5 @@ class _Source:
 
 @lru_cache(maxsize=64)
 def _scale(space: Space, size: int, sigma: float | None) -> LengthScale:
-    """The same for all repeats: a property of the space."""
+    """Return the length scale, a property of the space: all repeats share it."""
     return length_scale(_Source(space), size, np.random.default_rng(0), sigma)

@@ -1,4 +1,4 @@
-"""Optimizers of other libraries, each asked by a driver in its own environment."""
+"""Optimizers of other libraries, each run by a driver in its own environment."""
 
 import atexit
 import json
@@ -26,15 +26,15 @@ SCRIPTS = Path(__file__).parents[2]
 
 
 class AskTell(BatchOptimizer):
-    """Another library's optimizer: Optuna, SMAC3, OpenBox, or one with a driver of your own.
+    """Another library's optimizer: Optuna, SMAC3, OpenBox, or one with your own driver.
 
-    Before every suggestion, the library gets all evaluations and a seed of this iteration, so that
-    a search can be resumed and rerun exactly; a failed evaluation has the worst loss of a success,
-    a pending one the median. The initial design is this project's, so that all searches may begin
-    alike, and the library's own is switched off. On a table, the suggestion is the nearest
-    configuration that has not been evaluated; a known one is replaced by a random one (``origin:
-    known``). The versions of all packages of the library's environment are part of a search's
-    fingerprint.
+    Before every suggestion, the library gets all evaluations and a seed for this iteration, so that
+    a search can be resumed and rerun exactly. A failed evaluation gets the worst loss of a success,
+    a pending one the median. The initial design is this project's, so that all searches can begin
+    alike; the library's own is switched off. On a table, the nearest configuration that has not
+    been evaluated is suggested. A suggestion that was already evaluated is replaced by a random one
+    (``origin: known``). The versions of all packages of the library's environment are part of a
+    search's fingerprint.
     """
 
     library: str = Field("optuna", description="The library: a file in drivers/.")
@@ -65,7 +65,7 @@ class AskTell(BatchOptimizer):
 
     @property
     def modules(self) -> list[str]:
-        """The module of the driver."""
+        """The driver's module."""
         return [plugins.module_name("drivers", self.library)]
 
     @property
@@ -76,7 +76,7 @@ class AskTell(BatchOptimizer):
         return {d.name: d.version for d in sorted(found, key=lambda d: d.name.lower())}
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest what the library does, or its nearest row of a table."""
+        """Return the library's suggestion, or the row of a table nearest to it."""
         if first := self.first(history, rng):
             return first
         space = getattr(history.space, "whole", history.space)
@@ -102,13 +102,13 @@ class AskTell(BatchOptimizer):
 
 
 class _Process:
-    """A process in the library's environment, which suggests for one space."""
+    """A process in the library's environment that makes suggestions for one space."""
 
     def __init__(self, library: str, python: Path, space: str):
         self.library = library
         file = sys.modules[plugins.module_name("drivers", library)].__file__
-        self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115 (as long as the process)
-        # Hash seeds change the order of sets, which some libraries draw from.
+        self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
+        # Hash seeds change the order of sets, from which some libraries draw.
         fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)}
         self.process = subprocess.Popen(
             [python, "-P", SCRIPTS / "ensemble_search/drivers/_serve.py", str(file)],
@@ -127,7 +127,7 @@ class _Process:
         Raises
         ------
         UserError
-            With what the library raised, or the end of what it printed if the process ended.
+            With the library's error, or the end of its output if the process ended.
         """
         self._write(json.dumps([evaluations, seed]))
         assert self.process.stdout is not None  # a pipe
@@ -148,7 +148,7 @@ class _Process:
             self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # reading tells why
+            pass  # the next read reports the reason
 
 
 _process = cache(lambda library, python, space, pid: _Process(library, python, space))
@@ -156,7 +156,7 @@ _process = cache(lambda library, python, space, pid: _Process(library, python, s
 
 @cache
 def describe(space: Space) -> dict[str, list[dict[str, Any]]]:
-    """Describe a space in JSON values, for :meth:`drivers.base.Driver.suggest`.
+    """Describe a space as JSON values, for :meth:`drivers.base.Driver.suggest`.
 
     Raises
     ------

@@ -14,33 +14,33 @@ from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime.names import OK
 from ensemble_search.spaces.base import Configuration, Space
 
-#: Status of an observation that has no result yet.
+#: Status of an observation without a result yet.
 PENDING = "pending"
 
 
 @dataclass(frozen=True)
 class Observation:
-    """An evaluation as the optimizer sees it, without anything of the test set.
+    """An evaluation as the optimizer sees it, without anything from the test set.
 
     Attributes
     ----------
     configuration
-        What was evaluated.
+        The evaluated configuration.
     status
         One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``), or
-        ``pending`` while the result is not known (:meth:`History.pending`).
+        ``pending`` until the result is known (:meth:`History.pending`).
     error
         Validation loss by the study's metric; NaN unless the status is ``ok``.
     prediction
-        Predictions on the validation set, float32, of shape (n_validation, n_outputs): in
-        classification probabilities, one column per class; None unless the status is ``ok``.
+        Predictions on the validation set, float32, of shape (n_validation, n_outputs); in
+        classification, probabilities with one column per class. None unless the status is ``ok``.
     fidelity
-        Share of the training rows it was fitted on, in (0, 1].
+        Share of the training rows that were fitted on, in (0, 1].
     seconds
-        What fitting and predicting took, wall-clock; 0 while the result is not known. It differs
-        from run to run, and so does every suggestion that depends on it.
+        Wall-clock time of fitting and predicting; 0 until the result is known. It differs between
+        runs, and so does every suggestion that depends on it.
     given
-        Whether it is of another search, and was known before this one began.
+        Whether it comes from another search and was known before this one began.
     """
 
     configuration: Configuration
@@ -63,12 +63,12 @@ class History:
     labels
         Validation labels, of shape (n_validation,); see ``ensembles.base.Pool``.
     observations
-        Every evaluation so far, failed ones too. Given ones come first.
+        Every evaluation so far, including failed ones. Given ones come first.
     problem
-        Type of the problem, with the metric. Default: classification, error.
+        Problem type and metric. Default: classification, error.
     repeat
-        Number of the search among those that differ in their seeds only: for draws that it has in
-        common with its ensemble.
+        Number of the search among those that differ only in their seeds; seeds the draws that a
+        search shares with its ensemble.
     """
 
     space: Space
@@ -87,7 +87,7 @@ class History:
 
     @property
     def made(self) -> int:
-        """Number of evaluations that this search has made, or that are pending."""
+        """Number of evaluations by this search, including pending ones."""
         return len(self) - self.given
 
     @cached_property
@@ -101,11 +101,11 @@ class History:
         return self.imputed(np.array([self.observations[i].error for i in self.ok], dtype=float))
 
     def imputed(self, losses: np.ndarray) -> np.ndarray:
-        """Extend the losses of the successes to all evaluations, by OpenBox's rules.
+        """Extend the losses of the successes to all evaluations by OpenBox's rules.
 
-        A failed evaluation gets the worst loss of a success (of the metric if there is none), a
-        pending one the median, so that a batch spreads out. Losses above :meth:`limit` count as
-        that: they would drown all differences between others.
+        A failed evaluation gets the worst loss of a success (or the metric's worst without a
+        success), a pending one the median, so that a batch spreads out. Losses above :meth:`limit`
+        are clipped to it, because they would drown the differences between the others.
 
         Parameters
         ----------
@@ -126,22 +126,23 @@ class History:
         return result
 
     def limit(self, losses: np.ndarray) -> float:
-        """Return the metric's worst loss, or in a regression, which has none, what is useless.
+        """Return the metric's worst loss or, in regression, which has none, a useless model's loss.
 
-        In a regression, "worst" is the loss of the mean on the training rows. On other rows it may
-        be above that, and so may all models; twice the lowest loss tells those apart.
+        In regression, the metric's "worst" is the loss of the mean on the training rows. On other
+        rows, the mean and even all models may exceed it; twice the lowest loss still distinguishes
+        them.
 
         Parameters
         ----------
         losses
-            Of successes, of shape (n_ok,).
+            Losses of successes, of shape (n_ok,).
         """
         worst = self.problem.metric.worst
         return float(max(worst, min(2 * losses.min(), losses.max()))) if len(losses) else worst
 
     @cached_property
     def predictions(self) -> np.ndarray:
-        """Predictions of the successful evaluations, shape (n_ok, n_validation, n_outputs)."""
+        """Predictions of the successful evaluations, of shape (n_ok, n_validation, n_outputs)."""
         if not len(self.ok):
             return np.empty((0, len(self.labels), 0), dtype=np.float32)
         return np.stack([self.observations[i].prediction for i in self.ok])
@@ -165,15 +166,15 @@ class History:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The configuration to evaluate next, and why.
+    """The configuration to evaluate next, and the reason.
 
     Attributes
     ----------
     configuration
         A legal configuration of the history's space.
     why
-        Reason for the choice, as JSON values: at least ``origin`` (``initial``, ``random``,
-        ``local`` ...); stored with the evaluation.
+        Reason for the choice, as JSON values, stored with the evaluation: at least ``origin``
+        (``initial``, ``random``, ``local`` ...).
     fidelity
         Share of the training rows to fit on, in (0, 1]; stored with the evaluation.
     """
@@ -190,10 +191,10 @@ class Suggestion:
 class Optimizer(BaseModel, ABC):
     """Base of all optimizers: its fields are its settings, with defaults, checked by pydantic.
 
-    An optimizer has its own file, ``optimizers/<name>.py``, which defines one public
-    subclass. It is stateless: everything but disposable caches is recomputed from the history.
-    Heavy imports (scikit-learn, LightGBM) belong inside functions, because the workflow imports
-    every optimizer to check its settings.
+    An optimizer has its own file, ``optimizers/<name>.py``, with one public subclass. It is
+    stateless: everything except disposable caches is recomputed from the history. Heavy imports
+    (scikit-learn, LightGBM) belong inside functions, because the workflow imports every optimizer
+    to check its settings.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -212,38 +213,39 @@ class Optimizer(BaseModel, ABC):
         """Return this optimizer for a study's budget.
 
         Called when a study is read. An optimizer whose suggestions depend on the budget stores it
-        in a setting, and rejects what it cannot use, None, with a :class:`UserError` that begins
+        in a setting. If it cannot use the budget (None), it raises a :class:`UserError` that begins
         with the setting's name.
 
         Parameters
         ----------
         evaluations
-            Of a search. A budget in full fits is as many evaluations if :attr:`shares` are all rows
-            only. None if it is in seconds, or in full fits otherwise.
+            Evaluations per search. If :attr:`shares` contains only 1, a budget in full fits is the
+            same number of evaluations. None if the budget is in seconds, or in full fits with other
+            shares.
         seconds
-            Of fitting; None if the budget is in another unit.
+            Seconds of fitting; None if the budget is in another unit.
         """
         return self
 
     def check_space(self, space: Space) -> None:
         """Reject a space that the optimizer cannot search.
 
-        Called when a study is read, before and after :meth:`planned`. Whether a space has
-        conditions takes 0.5 s to find out, so that is to be asked last.
+        Called when a study is read, before and after :meth:`planned`. Finding out whether a space
+        has conditions takes 0.5 s, so check that last.
 
         Raises
         ------
         UserError
-            Beginning with the setting to blame, or ``optimizer``, and a colon.
+            The message begins with the wrong setting, or ``optimizer``, and a colon.
         """
 
     def part(self, space: Space) -> Space:
-        """Return the part of the space that is searched; by default, all of it."""
+        """Return the part of the space to search; by default, all of it."""
         return space
 
     @property
     def modules(self) -> list[str]:
-        """Modules that the optimizer loads by name, such as a surrogate of its settings."""
+        """Modules that the optimizer loads by name, such as the surrogate in its settings."""
         return []
 
     @property
@@ -260,19 +262,19 @@ class Optimizer(BaseModel, ABC):
         history
             All evaluations so far.
         rng
-            The generator of this iteration, made from (seed, iteration) alone. The same history
-            and the same generator state give the same suggestion.
+            The generator of this iteration, seeded only by (seed, iteration). The same history and
+            generator state give the same suggestion.
         """
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
-        """Whether the suggestion after that many evaluations depends on their results.
+        """Whether the suggestion after ``evaluations`` depends on their results.
 
-        If not, a search with several workers may ask for it while they run.
+        If not, a search with several workers may request it while they are running.
 
         Parameters
         ----------
         evaluations
-            Number so far, given ones included.
+            Number so far, including given ones.
         given
             How many of them were given.
         """
@@ -292,23 +294,23 @@ class Optimizer(BaseModel, ABC):
     ) -> Iterator[Suggestion]:
         """Suggest one or more configurations, none of which needs the results of the others.
 
-        The search evaluates them in this order, as many at a time as it has workers, and asks for
+        The search evaluates them in this order, as many at a time as it has workers, and requests
         the next plan when all are done. A resumed search repeats the last plan. The default plan
-        calls :meth:`suggest` until that needs results; optimizers that suggest batches override it
-        and :meth:`together`.
+        calls :meth:`suggest` until results are needed; optimizers that suggest batches override
+        this method and :meth:`together`.
 
         Parameters
         ----------
         history
             All evaluations so far.
         generators
-            Those of the next iterations, in order; see :meth:`suggest`. A batch drawn as a whole
-            takes only the first.
+            Generators of the next iterations, in order; see :meth:`suggest`. A batch drawn as a
+            whole uses only the first.
 
         Yields
         ------
         suggestion
-            At least one. It must not depend on when it is requested.
+            At least one suggestion. It must not depend on when it is requested.
         """
         while True:
             suggestion = self.suggest(history, next(generators))
@@ -319,9 +321,9 @@ class Optimizer(BaseModel, ABC):
 
 
 def random_new(history: History, rng: np.random.Generator) -> Configuration:
-    """Draw uniformly until the configuration is new; after 11,111 draws, a known one is returned.
+    """Draw uniformly until the configuration is new; after 11,111 draws, return a known one.
 
-    Where draws are without replacement (``TableSpace``), it is new unless all have been evaluated.
+    If draws are without replacement (``TableSpace``), it is new unless all have been evaluated.
     """
     entries = len(history.space) if isinstance(history.space, Sized) else 0
     for size in (1, 10, 100, 1000, max(10_000, entries)):

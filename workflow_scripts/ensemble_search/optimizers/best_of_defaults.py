@@ -13,7 +13,7 @@ class BestOfDefaults(Optimizer):
 
     SelectBest, a baseline of the BOASF paper, which stops after the 16 defaults. On a table, the
     entry nearest to a default is evaluated. ``why``: ``origin`` (``default`` or ``random``; also
-    ``random`` instead of a default that is forbidden or was evaluated).
+    ``random`` for the replacement of a default that is forbidden or was evaluated).
     """
 
     def check_space(self, space: Space) -> None:

@@ -24,23 +24,23 @@ class BayesianOptimization(batches.BatchOptimizer):
     """Random forest, expected improvement, and candidates from local and random sampling.
 
     The first ``initial`` configurations are random, or of another ``design``; later ones are random
-    with the probability ``interleave``. The others are suggested as follows:
+    with probability ``interleave``. All others are suggested as follows:
 
     1. A probabilistic random forest is fitted to all errors (:attr:`History.errors`: a failed
        evaluation counts as the worst successful one).
     2. Up to ``local`` hill climbs start from evaluated configurations and move to the best
-       neighbour until none is better, or for 20 moves. Their end points and uniform draws make
+       neighbour until none is better, or for 20 moves. Their end points and uniform draws are the
        ``candidates``.
     3. The new candidate with the largest expected improvement over the lowest error is suggested;
        ties are broken at random.
 
-    The defaults are those of the DivBO paper (BO), except for ``interleave``: 0 there and 0.2 in
-    the authors' code, where ``initial`` is 10. It makes a search try algorithms that it would
-    otherwise neglect.
+    The defaults are those of the DivBO paper (BO), except for ``interleave``, which is 0 in the
+    paper and 0.2 in the authors' code (where ``initial`` is 10). Interleaved draws make a search
+    try algorithms that it would otherwise neglect.
 
-    With ``batch``, that many are suggested from the same results; pending ones count as the median
-    error (OpenBox's rule), which keeps the next one away. The result depends on ``batch``, not on
-    the number of workers.
+    With ``batch``, that many configurations are suggested from the same results. Pending ones count
+    as the median error (OpenBox's rule), which keeps the next suggestion away from them. The result
+    depends on ``batch``, not on the number of workers.
 
     ``why``: ``origin`` (``initial``, ``random``, ``local``, or ``fallback`` if every candidate has
     been evaluated), ``expected_improvement``, ``mean``, ``std``.
@@ -69,7 +69,7 @@ class BayesianOptimization(batches.BatchOptimizer):
         return surrogate_name(name, PerformanceSurrogate, "no errors; random-forest")
 
     def check_space(self, space: Space) -> None:
-        """Reject conditions that the surrogate or the design does not suit."""
+        """Reject conditions that the surrogate or the design does not support."""
         super().check_space(space)
         if not plugins.load("surrogates", self.surrogate).suits_conditions and space.conditional:
             raise UserError(
@@ -86,8 +86,8 @@ class BayesianOptimization(batches.BatchOptimizer):
         """Suggest the cheapest new candidate by :meth:`rank`, or a random configuration."""
         if first := self.first(history, rng):
             return first
-        # One generator per purpose: DivBO's draws for its second surrogate leave the forest and the
-        # candidates as in BO.
+        # One generator per purpose, so that DivBO's draws for its second surrogate do not change
+        # the forest or the candidates of BO.
         fit, climb, ties, more = (np.random.default_rng(s) for s in rng.integers(2**63, size=4))
         if self.interleave and more.random() < self.interleave:
             return Suggestion(random_new(history, more), {"origin": "random"})
@@ -135,7 +135,7 @@ class BayesianOptimization(batches.BatchOptimizer):
         return Suggestion(configuration, why | facts)
 
     def targets(self, history: History) -> np.ndarray:
-        """Return what the forest learns and improves on, of shape (n,): the errors."""
+        """Return the targets that the forest learns and improves on: the errors, of shape (n,)."""
         return history.errors
 
     def rank(
@@ -155,23 +155,23 @@ class BayesianOptimization(batches.BatchOptimizer):
         Returns
         -------
         cost
-            Of shape (n,); the lowest is suggested.
+            Of shape (n,); the cheapest candidate is suggested.
         columns
-            Values of all candidates, of shape (n,); the chosen one's are stored as reasons.
+            Values of all candidates, of shape (n,); those of the chosen one are stored as reasons.
         facts
             Other reasons, as JSON values.
         """
         return -improvement, {}, {}
 
     def _starts(self, history: History, improvement, rng: np.random.Generator) -> list:
-        """Evaluated configurations to climb from, the most promising first, ties at random."""
+        """Evaluated configurations to climb from, most promising first, ties in random order."""
         gain = improvement(history.vectors)
         order = np.lexsort((rng.random(len(gain)), -gain))[: self.local]
         return list(dict.fromkeys(history.observations[i].configuration for i in order))
 
 
 def surrogate_name(name: str, kind: type, otherwise: str) -> str:
-    """Return ``name`` if it is that of a surrogate of this kind.
+    """Return ``name`` if a surrogate of this kind has it.
 
     Raises
     ------

@@ -15,52 +15,52 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces import _pieces
 from ensemble_search.spaces.base import ALGORITHM, Space
 
-#: Evaluations of an arm in the first round, at least: fewer have no standard deviation.
+#: Fewest evaluations of an arm in the first round: fewer have no standard deviation.
 LEAST = 2
-#: Arms, at most, that share seconds.
+#: Most arms that can share a budget in seconds.
 MOST_ARMS = 1000
 
 
 class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
-    """One TPE per arm, in rounds of shares; after a round, arms are filtered at random.
+    """One TPE per arm; rounds divide the budget, and each round ends with a random filter of arms.
 
     Bayesian optimization via adaptive successive filtering (Zhu et al., 2020). Each arm has its own
     ``tpe``, which sees the evaluations of that arm in all rounds so far.
 
     1. The budget is divided equally between the rounds (250 evaluations in 3: 84, 83, 83), and the
-       first round equally between the arms, in whole evaluations: by largest remainders; of equal
-       ones, the first in the order of the space get them. Arms spend their shares in this order.
+       first round equally between the arms, rounded to integers by largest remainders; ties go to
+       the first arms in the order of the space. Arms spend their shares in this order.
     2. After a round, an arm's rewards are the accuracies of its successes so far (1 - loss / the
-       metric's worst; in a regression, the limit of ``rising-bandit`` instead). Its upper bound is
-       U = mean + ``exploration`` * standard deviation / sqrt(n), or / log2(n + 2), as in the
-       authors' code.
-    3. An arm survives with the probability (U - lowest) / (highest - lowest): the best one always,
-       the worst one never. Arms without a success drop out before. If all bounds are equal, or no
-       arm has a success, all survive. The filter's random numbers are seeded by the errors so far.
+       metric's worst; in regression, the limit of ``rising-bandit`` instead). Its upper bound is U
+       = mean + ``exploration`` * standard deviation / sqrt(n), or / log2(n + 2), as in the authors'
+       code.
+    3. An arm survives with probability (U - lowest) / (highest - lowest): the best always survives,
+       the worst never. Arms without a success are eliminated first. If all bounds are equal, or no
+       arm has a success, all survive. The errors so far seed the filter's random numbers.
     4. The surviving arms' shares of the next round are proportional to exp(U / ``temperature``),
-       which is nearly flat for accuracies. At low temperatures an arm may survive with no share.
+       which is nearly flat for accuracies. At low temperatures, an arm may survive without a share.
 
-    Evaluations beyond the budget come in further rounds of the same size. What an arm leaves over
-    when its configurations are used up goes to random ones of the others. Given evaluations belong
-    to no share, but count among the rewards of their arm. ``design`` and ``algorithm`` of ``tpe``
-    do not apply, and a batch ends with its round.
+    Evaluations beyond the budget form further rounds of the last round's size. When an arm's
+    configurations are exhausted, the rest of its share goes to random configurations of the others.
+    Given evaluations use no share, but count as rewards of their arm. ``design`` and ``algorithm``
+    of ``tpe`` do not apply, and a batch ends with its round.
 
     With ``seconds``, or a study's budget in seconds, the rounds divide time, as in the paper: each
-    arm in turn continues until its evaluations of the round, failed ones too, have taken its share;
-    the last one may exceed it. In the first round an arm makes at least two. What is left is
-    divided by the number of rounds that follow. ``batch`` has to be 1.
+    arm in turn continues until its evaluations in the round, including failed ones, have used its
+    share; the last one may exceed it. In the first round, an arm makes at least two evaluations.
+    The time left is divided equally between the remaining rounds. ``batch`` must be 1.
 
-    With ``arms: {pieces: k}``, for spaces of one learner without conditions, every hyperparameter's
+    With ``arms: {pieces: k}``, for spaces of one learner without conditions, each hyperparameter's
     range is cut into k equal pieces, and the arms are their Cartesian product: 2 pieces of 5
     hyperparameters make 32 arms, named by the numbers of their pieces, such as ``C 1, gamma 2``.
-    Ranges in log scale are cut in the middle of the range itself, as in the authors' code, but
-    drawn from in log scale; integers and categories are cut into contiguous parts.
+    Log-scaled ranges are cut on the linear scale, as in the authors' code, but values are drawn on
+    the log scale; integers and categories are cut into contiguous parts.
 
     The defaults are the paper's; the authors' code has ``bonus: log2`` and ``initial: 20``. Every
     arm needs two evaluations per round for a standard deviation; a smaller budget is rejected.
 
-    ``why`` is that of ``tpe``, with ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
-    this round, for every surviving arm).
+    ``why`` is as in ``tpe``, plus ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
+    each surviving arm in this round).
     """
 
     initial: int = Field(10, ge=1, description="Random evaluations of an arm, before its model.")
@@ -143,7 +143,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
 
     @property
     def minimum_evaluations(self) -> int:
-        """None: ``initial`` is an arm's, and the first round has a minimum of its own."""
+        """None: ``initial`` applies per arm, and the first round has its own minimum."""
         return 1
 
     def parts(self, space: Space) -> dict[str, Space]:
@@ -153,9 +153,9 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         return _pieces.cut(space, self.arms["pieces"])
 
     def spans(self) -> Iterator[tuple[int, int]]:
-        """Begin and end of every round, without end: after the last one, more of its size come.
+        """Begin and end of every round, indefinitely; extra rounds have the last round's size.
 
-        Only with a budget of evaluations.
+        Applies only to a budget of evaluations.
         """
         self._check_budget(1)
         assert self.budget is not None
@@ -166,7 +166,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether the first arm's random evaluations, or the first round, are over.
 
-        With shares of seconds always: how long evaluations have taken decides whose turn it is.
+        Always true with shares of seconds, because the evaluations' times decide whose turn it is.
         """
         if self.seconds is not None or given:
             return True
@@ -179,13 +179,13 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         return super().together(evaluations, most, given)
 
     def _end(self, evaluations: int) -> int:
-        """Return the end of the round that the evaluation after so many belongs to."""
+        """Return the end of the round that contains the evaluation after ``evaluations``."""
         return next(end for _, end in self.spans() if end > evaluations)
 
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Plan as TPE does, at most to the end of the round, where that is known."""
+        """Plan as TPE does, but not beyond the end of the round, if that is known."""
         if self.seconds is not None:
             yield from super().plan(history, generators)
             return
@@ -193,7 +193,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         yield from islice(super().plan(history, generators), left)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest what the TPE of the arm whose turn it is would evaluate next."""
+        """Suggest what the current arm's TPE would evaluate next."""
         if self.budget is None and self.seconds is None:
             raise UserError(
                 "boasf needs the setting 'budget', the evaluations in all, or 'seconds'"
@@ -210,7 +210,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         }
         own = per_algorithm.inside(history, parts[names[arm]])
         suggestion = super().suggest(own, rng)
-        if suggestion.configuration in history.seen:  # the arm is used up
+        if suggestion.configuration in history.seen:  # the arm is exhausted
             others = [parts[name] for name in why["surviving"]]
             found = per_algorithm.elsewhere(history, others, rng)
             suggestion = Suggestion(found, {"origin": "fallback"})
@@ -219,7 +219,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         return Suggestion(suggestion.configuration, {**suggestion.why, **why})
 
     def turn(self, history: History, parts: Sequence[Space]) -> tuple[int, int, dict[int, float]]:
-        """Replay the rounds.
+        """Replay the rounds to find whose turn it is.
 
         Parameters
         ----------
@@ -229,11 +229,11 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         Returns
         -------
         number
-            Of the round, from 1.
+            Number of the round, from 1.
         arm
-            The index of the arm whose turn it is.
+            Index of the arm whose turn it is.
         shares
-            Evaluations or seconds of the round, by the index of the surviving arm, in order.
+            Evaluations or seconds in the round, keyed by the index of each surviving arm, in order.
         """
         points = history.space.points([o.configuration for o in history.observations])
         errors = np.full(len(history), history.problem.metric.worst)
@@ -265,11 +265,11 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         Parameters
         ----------
         weights
-            Of the arms, of shape (n,).
+            Weights of the arms, of shape (n,).
         number
-            Of the round, from 1.
+            Number of the round, from 1.
         spent
-            Seconds that the rounds before took.
+            Seconds that earlier rounds took.
 
         Returns
         -------
@@ -284,7 +284,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         return weights / weights.sum() * whole
 
     def bound(self, rewards: np.ndarray) -> float:
-        """Return the upper bound of an arm with these rewards; -inf if there is none."""
+        """Return the upper bound of an arm with these rewards; -inf if there are none."""
         if not len(rewards):
             return -np.inf
         divisor = np.sqrt(len(rewards)) if self.bonus == "sqrt" else np.log2(len(rewards) + 2)
@@ -299,18 +299,18 @@ def spend(
     Parameters
     ----------
     costs
-        Of all evaluations so far, of which those from ``begin`` on belong to the round.
+        Costs of all evaluations so far; the round starts at index ``begin``.
     shares
-        What each arm may spend. The evaluation that reaches it is its last one.
+        What each arm may spend. The evaluation that reaches its share is the arm's last.
     least
-        Evaluations that an arm makes in any case.
+        Minimum number of evaluations per arm.
 
     Returns
     -------
     place
-        Of the arm whose turn it is; None if all have spent their shares.
+        Position of the arm whose turn it is; None if all have spent their shares.
     end
-        Number of evaluations before the next round, or of all so far.
+        Number of evaluations before the next round, or so far.
     """
     for place, share in enumerate(shares.tolist()):
         used, made = 0.0, 0
@@ -322,19 +322,19 @@ def spend(
 
 
 def allocate(weights: np.ndarray, total: int) -> np.ndarray:
-    """Divide evaluations in proportion to weights, by largest remainders; of equal ones the first.
+    """Divide evaluations in proportion to weights, by largest remainders; ties go to the first.
 
     Parameters
     ----------
     weights
-        Of shape (n,).
+        Weights, of shape (n,).
     total
         Number of evaluations.
 
     Returns
     -------
     shares
-        int, of shape (n,), of sum ``total``.
+        int, of shape (n,); they sum to ``total``.
     """
     quotas = np.round(weights / weights.sum() * total, 9)
     shares = np.floor(quotas).astype(int)
@@ -344,7 +344,7 @@ def allocate(weights: np.ndarray, total: int) -> np.ndarray:
 
 
 def survival(bounds: np.ndarray) -> np.ndarray:
-    """Return the probabilities with which arms survive, of shape (n,).
+    """Return the survival probability of each arm, of shape (n,).
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def survival(bounds: np.ndarray) -> np.ndarray:
 
 
 def softmax(values: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    """Return weights in proportion to exp(value / temperature), (n,); equal where all are -inf."""
+    """Return weights in proportion to exp(value / temperature), (n,); equal if all are -inf."""
     if not np.isfinite(values.max()):
         return np.ones(len(values))
     with np.errstate(over="ignore"):
@@ -367,11 +367,11 @@ def softmax(values: np.ndarray, temperature: float = 1.0) -> np.ndarray:
 
 
 def drawn(errors: np.ndarray, size: int) -> np.ndarray:
-    """Draw uniform numbers, of shape (size,): the same whenever the filter is recomputed.
+    """Draw uniform numbers, of shape (size,); recomputing the filter gives the same ones.
 
     Parameters
     ----------
     errors
-        Of all evaluations up to the end of the round, of shape (n,): the seed.
+        Errors of all evaluations up to the end of the round, of shape (n,): the seed.
     """
     return np.random.default_rng(errors.astype(np.float32).view(np.uint32)).random(size)

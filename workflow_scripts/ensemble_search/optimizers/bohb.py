@@ -13,24 +13,25 @@ from ensemble_search.spaces.base import Space
 class ModelBasedHyperband(Hyperband):
     """Hyperband whose brackets begin with configurations from a model (Falkner et al., ICML 2018).
 
-    1. With the probability ``interleave``, the configuration is random.
-    2. The model is of the evaluations at the largest fidelity that has at least ``points`` + 2 of
-       them and a success; without one, the configuration is random. The share ``good`` of the best,
-       but at least ``points``, are the good ones; the others, but at least the ``points`` worst,
-       are the bad ones. Failed evaluations are the worst.
-    3. Good and bad ones have a kernel density each, l and g. Bandwidths are by the normal reference
-       rule, 1.06 * standard deviation * n^(-1 / (4 + d)) for n configurations of d hyperparameters,
-       but at least ``floor``. Numbers are in [0, 1] in their scale; inactive ones get the value of
-       a random other configuration in the same set.
-    4. ``candidates`` configurations are drawn from l, with numbers ``factor`` times as far from the
-       good ones. The one with the largest l / g that is legal and new is suggested.
+    1. With probability ``interleave``, the configuration is random.
+    2. The model uses the evaluations at the largest fidelity that has at least ``points`` + 2 of
+       them and a success; if there is no such fidelity, the configuration is random. The best share
+       ``good``, but at least ``points``, are the good ones; the others, but at least the ``points``
+       worst, are the bad ones. Failed evaluations rank last.
+    3. A kernel density is estimated for each set: l for the good ones, g for the bad ones.
+       Bandwidths follow the normal reference rule, 1.06 * standard deviation * n^(-1 / (4 + d)) for
+       n configurations of d hyperparameters, but at least ``floor``. Numbers are scaled to [0, 1]
+       (on a log scale where the space has one); inactive hyperparameters get the value of a random
+       other configuration in the same set.
+    4. ``candidates`` configurations are drawn from l, with bandwidths ``factor`` times as wide for
+       numbers. Of those that are legal and new, the one with the largest l / g is suggested.
 
-    In a space of many hyperparameters, a model needs many evaluations at one fidelity (107 in
-    ``divbo``); until then this is ``hyperband``. The authors' code has brackets of 27, 9, 6 and 4
-    configurations instead of 27, 12, 6 and 4.
+    In a space with many hyperparameters, the model needs many evaluations at one fidelity (107 in
+    the space ``divbo``); until then, suggestions are those of ``hyperband``. The authors' code has
+    brackets of 27, 9, 6 and 4 configurations instead of 27, 12, 6 and 4.
 
-    ``why`` is that of ``hyperband``; of a configuration from the model, ``origin`` is ``density``,
-    ``model`` its fidelity and ``good`` the number of good ones.
+    ``why`` is as in ``hyperband``. For a configuration from the model, ``origin`` is ``density``,
+    ``model`` is the model's fidelity, and ``good`` is the number of good evaluations.
     """
 
     interleave: float = Field(
@@ -49,7 +50,7 @@ class ModelBasedHyperband(Hyperband):
     floor: float = Field(1e-3, gt=0, le=1, description="Smallest bandwidth.")
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
-        """Whether a model may be needed, or the rung before."""
+        """Whether a model or the previous rung may be needed."""
         first = place(self.schedule, evaluations - given).rung == 0
         return first or super().needs_results(evaluations, given)
 
@@ -80,13 +81,13 @@ class ModelBasedHyperband(Hyperband):
         return super().fresh(history, rng)
 
     def least(self, space: Space) -> int:
-        """Return how many observations a density needs."""
+        """Return the number of observations that a density needs."""
         return self.points or len(space.columns) + 1
 
     def modelled(self, history: History) -> list[int] | None:
-        """Return the evaluations to model, from the best to the worst; None if there are too few.
+        """Return the evaluations to model, from best to worst; None if there are too few.
 
-        Failed ones are the worst, pending ones left out.
+        Failed evaluations rank last; pending ones are left out.
         """
         ok = set(history.ok.tolist())
         finished = [i for i, o in enumerate(history.observations) if o.status != PENDING]
@@ -101,7 +102,7 @@ class ModelBasedHyperband(Hyperband):
 
 
 def scaled(space: Space, configurations) -> np.ndarray:
-    """Return points with numbers where draws have them in [0, 1]; NaN if inactive."""
+    """Return points with numbers scaled to [0, 1], as for draws; NaN if inactive."""
     points = space.points(configurations)
     for i, column in enumerate(space.columns):
         if not column.categorical:
@@ -111,12 +112,12 @@ def scaled(space: Space, configurations) -> np.ndarray:
 
 
 def filled(space: Space, points: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Replace inactive entries by those of random other points, or uniform draws if none has one.
+    """Replace inactive entries by those of random other points, or by uniform draws without any.
 
     Parameters
     ----------
     points
-        See :func:`scaled`; of shape (n, n_hyperparameters).
+        From :func:`scaled`, of shape (n, n_hyperparameters).
     """
     points = points.copy()
     for i, size in enumerate(space.categories):

@@ -15,9 +15,9 @@ from ensemble_search.runtime import plugins
 
 
 class DivBO(BayesianOptimization):
-    """BO that also seeks diversity from the members of the current ensemble (DivBO paper).
+    """BO that also seeks models that differ from the current ensemble's members (DivBO paper).
 
-    It has the settings and the candidates of ``bo``: with ``beta: 0`` the two suggest the same.
+    It has the settings and candidates of ``bo``: with ``beta: 0``, both suggest the same.
 
     1. Temporary ensemble (the paper's pool): the unique members after ``pool`` rounds of ensemble
        selection over all successful evaluations. Ties are broken by ``ties``, with new random draws
@@ -25,17 +25,17 @@ class DivBO(BayesianOptimization):
     2. The diversity surrogate is fitted to the diversities of all pairs of successful evaluations,
        Div(x, x') = mean over validation samples of ||p - p'||_2 / sqrt(2) (Eq. 3).
     3. Diversity acquisition (Eq. 4): mean over samples of the smallest diversity to a member of
-       this ensemble. With ``sampler: members`` the prediction of each model in the surrogate is one
-       sample: their spread is the only uncertainty there is, and it preserves the dependence
-       between pairs. ``normal`` draws 20 samples from mean and variance, independently for each
+       this ensemble. With ``sampler: members``, each model in the surrogate predicts one sample:
+       the spread of these predictions is the only uncertainty, and it preserves the dependence
+       between pairs. ``normal`` draws 20 samples from the mean and variance, independently for each
        member.
-    4. The candidate with the lowest R_improvement + w * R_diversity is suggested; rank 1 is the
-       best, tied candidates get their mean rank. w = beta * (sigmoid(tau * t) - 1/2) for t
-       observations (Eq. 5), from 0 towards beta / 2; or ``weight``, a constant. If all candidates
-       have the same expected improvement, w is 0 and the suggestion random, as in ``bo``: diversity
-       alone would decide.
+    4. The candidate with the lowest R_improvement + w * R_diversity is suggested; rank 1 is best,
+       and tied candidates get their mean rank. w = beta * (sigmoid(tau * t) - 1/2) for t
+       observations (Eq. 5), rising from 0 towards beta / 2, or the constant ``weight``. If all
+       candidates have the same expected improvement, w is 0 and the suggestion is random, as in
+       ``bo``; otherwise, diversity alone would decide.
 
-    ``why`` is that of ``bo``, with ``diversity``, ``rank_performance``, ``rank_diversity``,
+    ``why`` is as in ``bo``, plus ``diversity``, ``rank_performance``, ``rank_diversity``,
     ``weight``, ``pool`` (number of members) and ``members`` (their iterations).
     """
 
@@ -83,7 +83,7 @@ class DivBO(BayesianOptimization):
         improvement: np.ndarray,
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
-        """Weigh the ranks of expected improvement and of predicted diversity (Algorithm 1)."""
+        """Add the weighted ranks of expected improvement and predicted diversity (Algorithm 1)."""
         predictions = [history.observations[i].prediction for i in history.ok]
         members = select(
             predictions,
@@ -116,12 +116,12 @@ class DivBO(BayesianOptimization):
         }
         iterations = [int(i) + 1 for i in history.ok[members]]  # as in members.parquet
         facts = {"weight": weight, "pool": len(members), "members": iterations}
-        # Rounded, so that equal sums of half ranks tie whatever the weight's last bit.
+        # Round, so that equal sums of half ranks tie regardless of the weight's last bit.
         return np.round(by_performance + weight * by_diversity, 9), columns, facts
 
 
 def diversity_weight(observations: int, beta: float, tau: float) -> float:
-    """Return the weight of diversity after a number of observations (Eq. 5), in [0, beta / 2)."""
+    """Return the weight of diversity after ``observations`` (Eq. 5), in [0, beta / 2)."""
     return beta * (1 / (1 + float(np.exp(-tau * observations))) - 0.5)
 
 
@@ -137,7 +137,7 @@ def nearest(samples: np.ndarray) -> np.ndarray:
 
 
 def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
-    """Draw diversities, at least 0, from the mean and spread of the models.
+    """Draw diversities, at least 0, from the mean and spread of the models' predictions.
 
     All candidates share the standard normal draws, so that noise does not change their ranks.
 

@@ -9,21 +9,21 @@ from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.problems.own_metric import OwnMetric
 
-#: Of ties in the selection.
+#: Seed for breaking ties in the selection.
 SEED = 0
 
 
 class EnsembleImprovement(OwnMetric, BayesianOptimization):
-    """BO of the loss of the current ensemble with one more model.
+    """BO of the current ensemble's loss with one more model.
 
-    Not from a paper. Before every suggestion, an ensemble is selected from all evaluations, in
-    ``rounds`` rounds. For every evaluated model, the forest learns the loss of this ensemble with
-    the model added once more; expected improvement is over the lowest of these. So a model counts
-    for what it adds to the others, not for its own loss. A failed evaluation counts as the worst.
-    With the error as ``metric``, most models leave the ensemble's loss as it is; ``brier``
+    Not from a paper. Before every suggestion, ``rounds`` rounds of selection build an ensemble from
+    all evaluations. For every evaluated model, the forest learns the loss of this ensemble with the
+    model added once more; expected improvement is over the lowest of these losses. A model thus
+    counts for what it adds to the others, not for its own loss. A failed evaluation counts as the
+    worst. With the error as ``metric``, most models do not change the ensemble's loss; ``brier``
     distinguishes more of them.
 
-    ``why`` is that of ``bo``.
+    ``why`` is as in ``bo``.
     """
 
     rounds: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")

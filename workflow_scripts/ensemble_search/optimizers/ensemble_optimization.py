@@ -15,17 +15,18 @@ class EnsembleOptimization(BayesianOptimization):
     """BO of the ensemble's error: the next model should improve one slot of the ensemble.
 
     (DivBO paper, EO; Lévesque et al., UAI 2016.) The ensemble has ``slots`` models. The n-th
-    successful evaluation updates slot (n - 1) mod ``slots``, which gets the model, of all so far,
-    that minimises the ensemble's error. For every evaluated model, the forest learns the validation
-    error of the ensemble with it in the next slot to be updated; expected improvement is over the
-    lowest of these. The first ``slots`` successes fill the slots. A failed evaluation counts as the
-    worst and does not advance the slot. Ties are broken at random in every update, by one fixed
-    seed in all searches, so that the ensemble ``slots``, built afterwards, has the same slots.
+    successful evaluation updates slot (n - 1) mod ``slots``, which gets the evaluated model that
+    minimises the ensemble's error. For every evaluated model, the forest learns the validation
+    error of the ensemble with that model in the next slot to update; expected improvement is over
+    the lowest of these errors. The first ``slots`` successes fill the slots. A failed evaluation
+    counts as the worst and does not advance the slot. Every update breaks ties at random, with one
+    fixed seed for all searches, so that the ensemble ``slots``, built afterwards, has the same
+    slots.
 
-    The original has a Gaussian process and majority votes; here the model is a random forest, and
-    ensembles average class probabilities, as in the DivBO paper's experiments.
+    The original uses a Gaussian process and majority votes; here, as in the DivBO paper's
+    experiments, the model is a random forest and ensembles average class probabilities.
 
-    ``why`` is that of ``bo``, with ``slot`` (from 0).
+    ``why`` is as in ``bo``, plus ``slot`` (from 0).
     """
 
     slots: int = Field(12, ge=1, description="Models of the ensemble.")

@@ -9,14 +9,14 @@ from ensemble_search.optimizers.bo import BayesianOptimization
 
 
 class EnsembleSequentialOptimization(BayesianOptimization):
-    """BO of the loss on one bootstrap of the validation rows after the other.
+    """BO of the loss on bootstraps of the validation rows, one after the other.
 
-    Every evaluated model has a loss on each bootstrap. The forest learns those on the bootstrap
-    whose turn it is (number t mod ``bootstraps`` after t evaluations), and expected improvement is
-    on the lowest of these. So the search looks for the best model of every bootstrap, of which
-    ensemble ``agnostic-bayes`` is made.
+    Every evaluated model has a loss on each bootstrap. The forest learns the losses on the current
+    bootstrap (number t mod ``bootstraps`` after t evaluations), and expected improvement is over
+    the lowest of these. The search thus looks for the best model of every bootstrap; the ensemble
+    ``agnostic-bayes`` consists of these models.
 
-    The original has a Gaussian process; here, all else is as in BO.
+    The original uses a Gaussian process; here, everything else is as in BO.
     """
 
     bootstraps: int | None = Field(

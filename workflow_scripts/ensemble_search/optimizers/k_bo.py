@@ -7,10 +7,10 @@ from ensemble_search.optimizers.base import History, Suggestion
 
 
 class EqualShares(per_algorithm.ArmwiseBO):
-    """One independent BO per algorithm, in turn: equal shares of the budget.
+    """One independent BO per algorithm, taking turns: equal shares of the budget.
 
-    ``rising-bandit`` without elimination. Of 250 evaluations, each of 11 algorithms gets 22, and
-    the first 8 one more. ``why`` is that of ``bo``.
+    This is ``rising-bandit`` without elimination. Of 250 evaluations, each of 11 algorithms gets
+    22, and each of the first 8 gets one more. ``why`` is as in ``bo``.
     """
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:

@@ -11,22 +11,22 @@ from ensemble_search.optimizers.base import History, Optimizer, Suggestion
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions
 
-#: Largest size of a draw.
+#: Maximum size of a draw.
 LARGEST = 1000
 
 
 class DeterminantalDesign(Optimizer):
     """Configurations that differ from each other: one draw of a k-DPP for the whole budget.
 
-    (Dodge et al., 2017.) The features of a configuration have an RBF kernel; the probability of a
-    set of configurations is proportional to its determinant. As in random search, no result
-    matters. With ``batch``, that many are drawn at a time, given all that were evaluated before. On
-    a table, the draw is one of its entries. ``steps: 0`` draws a uniform set, the start of the
-    chain.
+    (Dodge et al., 2017.) An RBF kernel compares the features of configurations; the probability of
+    a set of configurations is proportional to the determinant of its kernel matrix. As in random
+    search, results do not matter. With ``batch``, that many are drawn at a time, given all
+    evaluated so far. On a table, entries are drawn. ``steps: 0`` draws a uniform set, the start of
+    the chain.
 
     ``why``: ``sigma``; ``similarity``, the kernel's median between uniform configurations;
-    ``log_det`` of the set, and mean (``uniform_log_det``) and standard deviation (``spread``) of
-    that of uniform sets: where ``log_det`` exceeds the mean by less than a few deviations, the
+    ``log_det`` of the set; and its mean (``uniform_log_det``) and standard deviation (``spread``)
+    for uniform sets. If ``log_det`` exceeds the mean by less than a few standard deviations, the
     design is hardly more diverse than random search.
     """
 
@@ -47,7 +47,7 @@ class DeterminantalDesign(Optimizer):
         "number of features.",
     )
 
-    # Before the types are checked: one line, instead of one for every type.
+    # Check before the types: one error line instead of one per type.
     @field_validator("sigma", mode="before")
     @classmethod
     def _scale(cls, sigma: Any) -> Any:
@@ -65,7 +65,7 @@ class DeterminantalDesign(Optimizer):
     def planned(
         self, evaluations: int | None, seconds: float | None = None
     ) -> "DeterminantalDesign":
-        """Set ``batch`` to the study's budget if it is null, as far as it is allowed."""
+        """Set ``batch`` to the study's budget if it is null, up to the maximum size."""
         if self.batch is not None:
             return self
         if evaluations is None:
@@ -80,7 +80,7 @@ class DeterminantalDesign(Optimizer):
         return False
 
     def together(self, evaluations: int, most: int, given: int = 0) -> int:
-        """See :meth:`Optimizer.together`: the rest of a batch, of which given ones are no part."""
+        """See :meth:`Optimizer.together`: the rest of a batch, without given evaluations."""
         return min(self.batch - (evaluations - given) % self.batch if self.batch else most, most)
 
     def plan(

@@ -6,21 +6,21 @@ from pydantic import Field
 from ensemble_search.ensembles.greedy.forward_selection import current, forward_selection
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
 
-TRIES = 100  # parents and mutations until one gives a new configuration
+TRIES = 100  # parents and mutations to try for a new configuration
 
 
 class NeuralEnsembleSearch(Optimizer):
     """NES-RE: mutations of the members of an ensemble of recent models.
 
     (Zaidi et al., NeurIPS 2021.) The first ``population`` evaluations are random. Then forward
-    selection without replacement, on the error of the mean probabilities with random ties, chooses
-    ``parents`` models from the population: the last ``population`` successes. A random one of them
-    is the parent; one of its active hyperparameters, chosen at random, gets another value, drawn
-    uniformly, and hyperparameters that this activates get random values.
+    selection without replacement chooses ``parents`` models from the population (the last
+    ``population`` successes) by the error of their mean probabilities, breaking ties at random. A
+    random one of them is the parent. One of its active hyperparameters, chosen at random, gets
+    another value, drawn uniformly; hyperparameters that this activates get random values.
 
-    The DivBO paper has a population of 30; 10 parents are the default of the authors of NES. There
-    are two natural ensembles: ``selection`` from all evaluations, as in the NES paper, and
-    ``population``, from the latest ones only.
+    The DivBO paper uses a population of 30; the NES authors' default is 10 parents. Two ensembles
+    suit this search: ``selection`` from all evaluations, as in the NES paper, and ``population``,
+    from the latest ones only.
 
     ``why``: ``origin`` (``initial``, ``mutation``, or ``fallback``: random, after 100 mutations
     that were not new), ``parent`` (its iteration), ``mutated``.
@@ -31,7 +31,7 @@ class NeuralEnsembleSearch(Optimizer):
 
     @property
     def minimum_evaluations(self) -> int:
-        """The first population and one mutation."""
+        """The first population plus one mutation."""
         return self.population + 1
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:

@@ -12,11 +12,12 @@ from ensemble_search.runtime.shares import Share, distinct
 class RandomSearch(Optimizer):
     """Uniform draws, each configuration at most once.
 
-    With several ``fidelities``, each is evaluated on all of these shares of the training rows, in
-    their order, before the next one is drawn: what tables at several fidelities are made of.
+    With several ``fidelities``, each configuration is evaluated on all of these shares of the
+    training rows, in their order, before the next is drawn. Tables at several fidelities are made
+    from such searches.
     """
 
-    # Left out where it is the default, so that searches without it stay the same.
+    # Omitted if it is the default, so that searches without it stay the same.
     fidelities: Annotated[list[Share], AfterValidator(distinct)] = Field(
         [1.0],
         min_length=1,

@@ -17,21 +17,21 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     """One BO per algorithm, in rounds of pulls; algorithms that cannot catch up are eliminated.
 
     Rising Bandits (Li et al., AAAI 2020), with MindWare's elimination rule. The arms are the values
-    of ``algorithm``. Each has its own ``bo``, which sees no data of the other arms. A pull is
-    ``pull`` evaluations of one arm; its reward r is the best validation accuracy of the arm so far,
-    0 until an evaluation succeeds. Every round pulls each surviving arm once, in the order of the
-    space. After a round, from the ``alpha``-th on, an arm has the bounds l = r[-1] and u = min(1,
-    r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is eliminated if u is below the l of
-    another arm. The arm with the highest l always stays.
+    of ``algorithm``. Each has its own ``bo``, which does not see evaluations of other arms. A pull
+    is ``pull`` evaluations of one arm; its reward r is the best validation accuracy of the arm so
+    far, 0 until an evaluation succeeds. Every round pulls each surviving arm once, in the order of
+    the space. After each round, starting with round ``alpha``, an arm has the bounds l = r[-1] and
+    u = min(1, r[-1] + (r[-1] - r[-alpha]) / alpha * pulls left); it is eliminated if u is below the
+    l of another arm. The arm with the highest l always stays.
 
-    In a regression, r is how far the lowest loss is below a limit: 1, the loss of the mean, or
-    twice the lowest loss of all arms if that is more, but never more than the highest so far.
+    In regression, r is how far the lowest loss is below a limit: 1 (the loss of the mean) or, if
+    larger, twice the lowest loss of all arms, but never more than the highest loss so far.
 
-    If all configurations of an arm have been evaluated, as happens in replays, random ones of the
-    other survivors take their place, and of dropped arms when those are used up. Given evaluations
-    belong to no pull, but their accuracies count. The DivBO paper has pulls of 5 and alpha 3.
+    When all configurations of an arm have been evaluated, as happens in replays, its pulls use
+    random configurations of the other survivors, then of eliminated arms. Given evaluations belong
+    to no pull, but their accuracies count. The DivBO paper uses ``pull`` 5 and ``alpha`` 3.
 
-    ``why`` is that of ``bo``, with ``round`` (from 1; that of the last survivor has no end),
+    ``why`` is as in ``bo``, plus ``round`` (from 1; with one survivor, the round never ends),
     ``arm`` and ``surviving``.
     """
 
@@ -56,7 +56,7 @@ class RisingBandit(per_algorithm.ArmwiseBO):
         return super().together(evaluations, self._within_pull(evaluations, most, given), given)
 
     def _within_pull(self, evaluations: int, most: int, given: int) -> int:
-        """Limit a plan to the end of the pull, when results may eliminate an algorithm."""
+        """Limit a plan to the end of the pull if results may then eliminate an algorithm."""
         if not self.needs_results(evaluations, given):
             return most
         return min(most, self.pull - (evaluations - given) % self.pull)
@@ -64,12 +64,12 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Plan batches, which end with a pull."""
+        """Plan batches that end with the pull."""
         left = self._within_pull(len(history), sys.maxsize, history.given)
         yield from islice(super().plan(history, generators), left)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest the next configuration of the pulled algorithm."""
+        """Suggest the next configuration of the algorithm being pulled."""
         if self.budget is None:
             raise UserError("rising-bandit needs the setting 'budget', the evaluations in all")
         names, given = history.space.algorithms, history.given
@@ -102,24 +102,25 @@ def turn(
     budget: int,
     limit: Callable[[int], float] = lambda end: 1.0,
 ) -> tuple[int, str, list[str]]:
-    """Replay the bandit, and return whose turn it is after ``evaluations``.
+    """Replay the bandit and return whose turn it is after ``evaluations``.
 
     Parameters
     ----------
     losses
-        For every arm, the lowest loss after each evaluation (of whatever arm), of shape (n,),
-        n >= evaluations; infinite before the arm's first success.
+        Per arm, its lowest loss after each evaluation (of any arm), of shape (n,), n >=
+        evaluations; infinite before the arm's first success.
     pull, alpha, budget
         See :class:`RisingBandit`.
     limit
-        The loss of reward 0, given the number of evaluations so far; higher ones count as that.
+        The loss that gives reward 0, as a function of the number of evaluations so far; higher
+        losses are clipped to it.
 
     Returns
     -------
     number
-        Of the round, from 1; that of the last survivor has no end.
+        Number of the round, from 1; with one survivor, the round never ends.
     arm
-        The arm that the next evaluation belongs to.
+        The arm of the next evaluation.
     surviving
         The arms not eliminated, in order.
     """
@@ -143,12 +144,12 @@ def turn(
 
 
 def upper_bound(rewards: list[float], alpha: int, left: int, most: float = 1.0) -> float:
-    """Return what an arm may reach if its mean growth continues for ``left`` pulls."""
+    """Return the reward that an arm may reach if its mean growth continues for ``left`` pulls."""
     slope = (rewards[-1] - rewards[-alpha]) / alpha
     return min(most, rewards[-1] + slope * left)
 
 
 def _loss(observation: Observation, algorithm: str) -> float:
-    """Return the loss of an evaluation; infinite if it failed or is another algorithm's."""
+    """Return the loss of an evaluation; infinite if it failed or belongs to another algorithm."""
     own = observation.configuration[ALGORITHM] == algorithm
     return observation.error if own and observation.prediction is not None else np.inf

@@ -12,7 +12,7 @@ class SequentialModelBasedOptimization(BayesianOptimization):
     the best points of a Sobol sequence. ``local`` above 0 adds the ends of climbs from evaluated
     configurations.
 
-    It needs a space without conditions.
+    The space must have no conditions.
     """
 
     initial: int = Field(2, ge=1, description="Evaluations before the first model.")

@@ -12,9 +12,9 @@ from ensemble_search.spaces.base import Space
 class SobolSequence(Optimizer):
     """A Sobol sequence, shifted as a whole by a uniform vector modulo 1.
 
-    The sequence begins with its first point, 0: left out, as some do, the star discrepancy of the
-    shifted sequence doubles. It needs a space without conditions. On a table, the nearest entries
-    take the places of the points.
+    The sequence includes its first point, 0: skipping it, as some implementations do, doubles the
+    star discrepancy of the shifted sequence. The space must have no conditions. On a table, each
+    point is replaced by the nearest entry.
     """
 
     def check_space(self, space: Space) -> None:
@@ -28,7 +28,7 @@ class SobolSequence(Optimizer):
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Plan the sequence, with a shift from the first generator."""
+        """Plan the sequence, shifted by a draw from the first generator."""
         yield from _designs.sobol(history, next(generators))
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:

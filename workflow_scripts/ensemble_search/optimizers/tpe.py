@@ -14,7 +14,7 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import ALGORITHM, Space
 
 MOST_GOOD = 25
-TRIES = 100  # draws until one is legal and new
+TRIES = 100  # draws to try for a legal, new configuration
 
 
 class TreeParzenEstimator(batches.BatchOptimizer):
@@ -24,31 +24,31 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     suggested as follows:
 
     1. The ``gamma`` * sqrt(n) best of n evaluations, rounded up and at most 25, are the good ones.
-       A failed evaluation counts as the worst successful one; of equal ones the oldest are good.
-    2. Every hyperparameter has two Parzen estimators: l of the good evaluations in which it is
-       active, g of the others. The last 25 observations of an estimator have weight 1; weights of
+       A failed evaluation counts as the worst successful one; ties go to the oldest.
+    2. Every hyperparameter has two Parzen estimators: l for the good evaluations in which it is
+       active, g for the others. The last 25 observations of an estimator have weight 1; weights of
        older ones decrease linearly, to 1 / n.
-       - A number has a mixture of Gaussians in its scale (logarithmic or not), truncated to its
-         range: one around every observation, and the prior, in the middle, with weight 1 and the
-         range as standard deviation. The standard deviation of an observation is the larger
-         distance to its two neighbours, the prior's mean among them, but at least range / min(100,
-         n + 2), and half the range if n = 1. An integer has the probability of the interval of
-         length 1 around it.
-       - The probabilities of categories are their weighted counts plus 1 each.
-    3. Parents before children, each active hyperparameter gets the value with the largest l / g of
-       ``candidates`` draws from l.
+       - A number has a mixture of Gaussians on its scale (logarithmic or not), truncated to its
+         range: one centred on every observation, and the prior, in the middle, with weight 1 and
+         the range as standard deviation. The standard deviation of an observation is the larger of
+         the distances to its two neighbours, where the prior's mean counts as a neighbour. It is at
+         least range / min(100, n + 2), and half the range if n = 1. An integer has the probability
+         of the interval of length 1 around it.
+       - The probabilities of categories are proportional to their weighted counts plus 1.
+    3. Parents before children, each active hyperparameter gets the value with the largest l / g
+       among ``candidates`` draws from l.
     4. If the combination is forbidden or has been evaluated, it is drawn again, each time with half
-       as many candidates, or the same would come again. On a table, the nearest new entry is
-       suggested.
+       as many candidates, because the same one would otherwise win again. On a table, the nearest
+       new entry is suggested.
 
-    With ``batch``, that many are suggested from the same results; pending ones count as the median
-    error. With ``algorithm``, only the part of the space with that algorithm is searched.
+    With ``batch``, that many configurations are suggested from the same results; pending ones count
+    as the median error. With ``algorithm``, only that algorithm's part of the space is searched.
 
-    hyperopt differs in this: the user chooses the interval of integers (here half of one beyond
-    each bound), equal numbers are in an arbitrary order (here the older first), no combination is
-    forbidden, a configuration may come again, and failed and pending evaluations are infinitely
-    bad. In Optuna, the prior's mean is not a neighbour of an observation, each Gaussian is
-    truncated instead of the mixture, and categories have a mixture, too.
+    hyperopt differs as follows: the user chooses the interval of integers (here it extends 0.5
+    beyond each bound), equal numbers are in arbitrary order (here older first), no combination is
+    forbidden, configurations may repeat, and failed and pending evaluations are infinitely bad. In
+    Optuna, the prior's mean does not count as a neighbour, each Gaussian is truncated instead of
+    the mixture, and categories have a mixture, too.
 
     ``why``: ``origin`` (``initial``, ``parzen``, or ``fallback``: random, after 100 draws that were
     forbidden or known), ``good`` (number of good evaluations).
@@ -75,7 +75,7 @@ class TreeParzenEstimator(batches.BatchOptimizer):
         super().check_space(space)
 
     def part(self, space: Space) -> Space:
-        """Return the part with the only algorithm, if there is one."""
+        """Return the part of the space with ``algorithm``, if that is set."""
         return space.restricted({ALGORITHM: self.algorithm}) if self.algorithm else space
 
     def plan(
@@ -85,7 +85,7 @@ class TreeParzenEstimator(batches.BatchOptimizer):
         yield from super().plan(self._own(history), generators)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
-        """Suggest the best draws of every hyperparameter, or a random configuration."""
+        """Suggest the best draw of each hyperparameter, or a random configuration."""
         history = self._own(history)
         if first := self.first(history, rng):
             return first
@@ -116,13 +116,13 @@ class TreeParzenEstimator(batches.BatchOptimizer):
         return Suggestion(random_new(history, rng), {"origin": "fallback"})
 
     def _own(self, history: History) -> History:
-        """Return the history in the part of the space with the only algorithm, if there is one."""
+        """Return the history in the part of the space with ``algorithm``, if that is set."""
         if self.algorithm is None:
             return history
         return per_algorithm.inside(history, self.part(history.space))
 
     def good(self, errors: np.ndarray) -> np.ndarray:
-        """Return which evaluations are good, bool, of shape (n,); of equal ones the oldest."""
+        """Return which evaluations are good, bool, of shape (n,); ties go to the oldest."""
         n = min(ceil(self.gamma * sqrt(len(errors))), MOST_GOOD)
         good = np.zeros(len(errors), dtype=bool)
         good[np.argsort(errors, kind="stable")[:n]] = True

@@ -1,1 +1,1 @@
-"""What four papers print and claim, and pages that show it beside ours: one folder per paper."""
+"""Numbers and claims of four papers, and pages that compare them with ours; a folder each."""

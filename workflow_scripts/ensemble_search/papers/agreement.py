@@ -1,6 +1,6 @@
-"""Figures that the DivBO paper prints beside ours, and whether they agree.
+"""Figures printed in the DivBO paper, compared with ours.
 
-Data sets and methods are matched by their names.
+Data sets and methods are matched by name.
 """
 
 from collections.abc import Mapping
@@ -17,32 +17,32 @@ AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
 #: Marks in the cells of a table.
 MARKS = {AGREES: "≈", DIFFERS: "≠", INCOMPARABLE: ""}
 HOW = (
-    "First figure: ours; in parentheses: the paper's. ≈ they agree: not more than two standard "
-    "errors apart (of both sets of repeats and of the part of the data, which was drawn "
-    "differently); ≠ they differ; no mark: they cannot be compared. Methods are matched by name."
+    "First figure: ours; in parentheses: the paper's. ≈ they agree: at most two standard errors "
+    "apart (counting both sets of repeats and the part of the data, which was drawn differently); "
+    "≠ they differ; no mark: they cannot be compared. Methods are matched by name."
 )
 
 
 def entry(name: str) -> dict[str, Any]:
-    """Return an entry: ``where`` it is printed, ``what`` it is, ``values``, maybe ``unit``."""
+    """Return an entry: ``where`` it is printed, ``what`` it is, ``values``, possibly ``unit``."""
     return printed.load("divbo")[name]
 
 
 def settings(name: str) -> dict[str, Any]:
-    """Return how an entry was measured: ``repeats``, ``evaluations``, ``space`` and more."""
+    """Return the settings of an entry: ``repeats``, ``evaluations``, ``space`` and more."""
     return entry("settings")["values"] | entry(name).get("settings", {})
 
 
 def values(study: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the values of an entry that stand beside those of a study.
+    """Return the values of an entry for comparison with a study.
 
-    Empty if the study's metric is not ``error``, by which the paper measures everything.
+    Empty unless the study's metric is ``error``, the paper's only metric.
     """
     return entry(name)["values"] if study.get("metric", "error") == "error" else {}
 
 
 def errors(name: str) -> pd.DataFrame:
-    """Return an entry of errors by data set and method as a frame.
+    """Return an entry of errors by data set and method as a data frame.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def errors(name: str) -> pd.DataFrame:
 
 
 def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = None) -> list[str]:
-    """Return why a study's figures cannot be compared with the printed ones.
+    """Return the reasons why a study's figures cannot be compared with the printed ones.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
     name
         The entry.
     datasets
-        The data sets of the paper that the figure is about; None: all.
+        The paper's data sets that the figure covers; None: all.
 
     Returns
     -------
     reasons
-        Empty if nothing that is known stands against it.
+        Empty if there is no known obstacle.
     """
     paper = settings(name)
     budget = study["budget"].get("evaluations")
@@ -106,7 +106,7 @@ def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = 
 
 
 def verdict(ours: float, theirs: float, error: float) -> str:
-    """Return whether two figures are at most two standard errors of their difference apart."""
+    """Return whether two figures differ by at most two standard errors of their difference."""
     if not np.isfinite([ours, theirs, error]).all():
         return INCOMPARABLE
     return AGREES if abs(ours - theirs) <= 2 * error + 1e-12 else DIFFERS
@@ -115,16 +115,15 @@ def verdict(ours: float, theirs: float, error: float) -> str:
 def compare_errors(
     study: Mapping[str, Any], name: str, ours: pd.DataFrame, rows: Mapping[str, float]
 ) -> pd.DataFrame:
-    """Put mean errors beside the printed ones.
+    """Compare mean errors with the printed ones.
 
-    The standard error of a difference has three parts: the repeats of ours, those of the paper, and
-    the part of the data that the errors were measured on, which was drawn differently there: twice
-    p (1 - p) / rows.
+    The standard error of a difference has three parts: our repeats, the paper's repeats, and the
+    rows on which errors were measured, which both drew differently: twice p (1 - p) / rows.
 
     Parameters
     ----------
     study
-        As :func:`obstacles` takes it.
+        See :func:`obstacles`.
     name
         An entry of :func:`errors`.
     ours
@@ -135,7 +134,7 @@ def compare_errors(
     Returns
     -------
     comparison
-        Rows that both have: ``dataset``, ``method``, ``ours``, ``ours_std``, ``published``,
+        Rows that exist in both: ``dataset``, ``method``, ``ours``, ``ours_std``, ``published``,
         ``published_std``, ``difference``, ``error`` (its standard error), ``verdict``
         (:data:`AGREES`, :data:`DIFFERS`, :data:`INCOMPARABLE`) and ``reason`` of the last.
     """
@@ -171,26 +170,26 @@ def source(name: str) -> str:
 def caution(
     study: Mapping[str, Any], name: str, datasets: list[str] | None = None, values: bool = True
 ) -> str:
-    """Explain in a sentence why the figures cannot be compared; empty if they can."""
+    """Return a sentence on why the figures cannot be compared; empty if they can."""
     reasons = obstacles(study, name, datasets)
     if not reasons:
         return ""
     shown = "; ".join(reasons[:6]) + ("; and more" if len(reasons) > 6 else "")
     text = f"Ours cannot be compared with {source(name)} ({shown})"
-    return f"{text}; its figures stand beside ours for orientation only." if values else f"{text}."
+    return f"{text}; its figures are shown for orientation only." if values else f"{text}."
 
 
 def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:
-    """Show errors in percent beside the printed ones, data sets × methods.
+    """Show errors in percent next to the printed ones, data sets × methods.
 
     Parameters
     ----------
     name
         Stem of the files.
     comparison
-        Of :func:`compare_errors`.
+        Result of :func:`compare_errors`.
     caption
-        What it shows.
+        Caption of the table.
     """
 
     def show(line: dict) -> Cell:
@@ -207,7 +206,7 @@ def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:
 
 
 def tally(comparison: pd.DataFrame) -> str:
-    """Count in a sentence how many figures agree, differ or cannot be compared."""
+    """Return a sentence that counts the figures that agree, differ or cannot be compared."""
     counts = comparison["verdict"].value_counts()
     agree, differ, rest = (int(counts.get(v, 0)) for v in MARKS)
     n = len(comparison)

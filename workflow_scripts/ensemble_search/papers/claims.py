@@ -1,4 +1,4 @@
-"""Read what the papers claim, ``<paper>/claims.yaml``."""
+"""Read the papers' claims, ``<paper>/claims.yaml``."""
 
 from typing import Literal
 
@@ -13,33 +13,33 @@ class Decide(Part):
     Attributes
     ----------
     column
-        Column of the rows in which methods are compared. ``validation_100``: the lowest validation
-        loss up to iteration 100; ``test_1``: the test loss after a tenth of the budget;
-        ``reached``: log2 of the iterations to the higher one of two methods' final validation
-        losses, which both reach, so that a difference of 1 means twice as many;
-        ``test_divisions``: the mean over all divisions of the held-out rows. Those of
-        ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``, ``origin``.
+        Column by which methods are compared. ``validation_100``: the lowest validation loss up to
+        iteration 100; ``test_1``: the test loss after a tenth of the budget; ``reached``: log2 of
+        the iterations to the higher of two methods' final validation losses, which both reach, so
+        that a difference of 1 means twice as many iterations; ``test_divisions``: the mean over all
+        divisions of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``,
+        ``centre``, ``origin``.
     over
-        What the intervals are over: ``datasets``, or ``repeats``, each with its mean over the data
-        sets, which then speak of these data sets and splits only.
+        Units of the intervals: ``datasets``, or ``repeats``, each with its mean over the data sets.
+        Intervals over repeats apply only to these data sets and splits.
     by
-        ``mean``: by the mean over runs of each data set; ``rank``: by the rank of that mean among
-        the methods named here; ``spread``: by the absolute deviation from the method's median over
-        repeats (Brown and Forsythe 1974); ``best``: by the share of data sets on which a method has
-        the lowest mean, compared with its share by chance.
+        ``mean``: the mean over runs of each data set; ``rank``: the rank of that mean among the
+        methods named here; ``spread``: the absolute deviation from the method's median over repeats
+        (Brown and Forsythe 1974); ``best``: the share of data sets on which a method has the lowest
+        mean, compared with the share expected by chance.
     lower, higher
-        Methods: each of the first is claimed to be lower than each of the second; with ``best``,
-        more often the lowest than by chance.
+        Methods: each in ``lower`` is claimed to be lower than each in ``higher``; with ``best``, to
+        be the lowest more often than by chance.
     size
-        The difference that the paper prints, in the column's unit, such as 0.0024 for 0.24 points.
+        The difference printed in the paper, in the column's unit, such as 0.0024 for 0.24 points.
     within
         The methods are claimed to differ by less than this, in either direction.
     margin
-        The first methods are only claimed not to be higher by this or more.
+        The methods in ``lower`` are only claimed not to be higher by this or more.
     datasets
-        Those that the claim is about; none: all.
+        Data sets that the claim covers; empty: all.
     printed
-        Instead of ``higher``: what the paper prints of the method, by data set.
+        Instead of ``higher``: the paper's printed values for the method, by data set.
     """
 
     column: Literal[
@@ -80,13 +80,13 @@ class Claim(Part):
     where
         Section, table or figure.
     claim
-        In short, with its numbers.
+        Short form, with its numbers.
     numbers
-        Entries of ``published.yaml`` that have them.
+        Entries of ``published.yaml`` with these numbers.
     study
-        Name of the file below ``studies/`` that tests it; empty if none does.
+        Name of the file in ``studies/`` that tests it; empty if there is none.
     decide
-        How the evidence of that study decides it, if it can.
+        How the evidence of that study decides the claim, if it can.
     """
 
     where: str
@@ -97,5 +97,5 @@ class Claim(Part):
 
 
 def load(paper: str) -> dict[str, Claim]:
-    """Read what a paper claims, by name; see ``printed.entries``."""
+    """Read a paper's claims, by name; see ``printed.entries``."""
     return entries(paper, "claims.yaml", Claim)

@@ -1,4 +1,4 @@
-"""Read a paper's numbers and what contradicts them, and check the shape of these files."""
+"""Read a paper's numbers and its inconsistencies, and validate these files."""
 
 import importlib
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ PAPERS = ("divbo", "esmbo", "boasf", "dodge")
 
 
 class Part(BaseModel):
-    """Base of what the papers' files are made of."""
+    """Base of the parts of the papers' files."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -32,24 +32,24 @@ class Significant(Part):
 
 
 class Entry(Part):
-    """A table, or numbers of the text.
+    """A table, or numbers from the text.
 
     Attributes
     ----------
     where
         Section, table or figure.
     what
-        What the numbers are.
+        Meaning of the numbers.
     unit
         ``percent`` (numbers from 0 to 100), ``share`` (from 0 to 1), or empty.
     columns
-        Headings of the rows of ``values``; empty where these are no rows.
+        Headings for the rows of ``values``; empty if there are no rows.
     settings
-        How it was measured, where that differs from the entry ``settings``.
+        Experimental settings that differ from the entry ``settings``.
     significant
-        What the text says of its differences.
+        The text's statements on significant differences.
     values
-        Numbers, lists and mappings of them, and a few words.
+        Numbers, lists and mappings of numbers, and a few words.
     """
 
     where: str
@@ -98,7 +98,7 @@ def entries(paper: str, file: str, kind: type[P]) -> dict[str, P]:
     Raises
     ------
     pydantic.ValidationError
-        If one does not have the shape of ``kind``.
+        If an entry does not have the schema of ``kind``.
     """
     return {name: kind.model_validate(entry) for name, entry in read(paper, file).items()}
 
@@ -115,12 +115,12 @@ def load(paper: str) -> dict[str, dict[str, Any]]:
     Returns
     -------
     entries
-        By name, as in the file; see :class:`Entry`.
+        Entries by name, as in the file; see :class:`Entry`.
 
     Raises
     ------
     pydantic.ValidationError
-        If an entry does not have that shape.
+        If an entry does not have that schema.
     """
     content = read(paper, "published.yaml")
     del content["paper"]
@@ -135,7 +135,7 @@ def values(paper: str, name: str) -> Any:
 
 
 def table(paper: str, name: str) -> pd.DataFrame:
-    """Return an entry that has ``columns`` as a frame, one row per name."""
+    """Return an entry with ``columns`` as a data frame, one row per name."""
     entry = load(paper)[name]
     return pd.DataFrame.from_dict(entry["values"], orient="index", columns=entry["columns"])
 
@@ -148,18 +148,18 @@ class Inconsistency(Part):
     where
         Tables and sections.
     what
-        In a sentence.
+        The inconsistency in one sentence.
     kind
-        ``contradicts``: both cannot be true; ``qualifies``: what is printed says less than it seems
-        to, or is unlikely.
+        ``contradicts``: both cannot be true; ``qualifies``: the printed statement means less than
+        it seems to, or is unlikely.
     printed
-        What the paper prints.
+        The paper's printed value.
     by
         Name of the function in ``<paper>/checks.py`` that computes ``computed``.
     of
-        Its arguments.
+        Arguments of the function.
     computed
-        What follows from other numbers of the paper, rounded.
+        The value that follows from other numbers of the paper, rounded.
     """
 
     where: str
@@ -172,7 +172,7 @@ class Inconsistency(Part):
 
 
 def inconsistencies(paper: str) -> dict[str, Inconsistency]:
-    """Read what follows from a paper's own numbers and contradicts or qualifies what it says.
+    """Read what a paper's own numbers contradict or qualify in its statements.
 
     From ``inconsistencies.yaml``, by name; see :func:`entries`.
     """
@@ -180,7 +180,7 @@ def inconsistencies(paper: str) -> dict[str, Inconsistency]:
 
 
 def compute(paper: str, name: str) -> Any:
-    """Compute what :attr:`Inconsistency.computed` holds."""
+    """Compute the value of :attr:`Inconsistency.computed`."""
     entry = inconsistencies(paper)[name]
     checks = importlib.import_module(f"ensemble_search.papers.{paper}.checks")
     function: Callable[..., Any] = getattr(checks, entry.by)

@@ -1,4 +1,4 @@
-"""Methods that differ in one respect only, side by side: what the pages of ablations share."""
+"""Comparison of methods that differ in one respect only, shared by the ablation pages."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ PARTS = {"test_error": "test", "validation_error": "validation"}
 def settings(study: Mapping[str, Any], method: str) -> dict[str, Any]:
     """Settings of a method's search and ensemble, as ``search.<key>`` and ``ensemble.<key>``.
 
-    A constant ``weight`` of DivBO leaves ``beta`` and ``tau`` without effect, so they are None.
+    With a constant ``weight``, DivBO's ``beta`` and ``tau`` have no effect and are None.
     """
     parts = study["methods"][method]
     found = {
@@ -37,22 +37,22 @@ def settings(study: Mapping[str, Any], method: str) -> dict[str, Any]:
 def families(
     study: Mapping[str, Any], free: Callable[[str], bool], member: Callable[[dict], bool]
 ) -> list[list[str]]:
-    """Group the methods whose settings are equal but for the ones in question.
+    """Group the methods whose settings are equal except for those under study.
 
     Parameters
     ----------
     study
-        ``searches``, ``ensembles`` and ``methods``, defaults written out.
+        ``searches``, ``ensembles`` and ``methods``, with explicit defaults.
     free
-        Says of a key of :func:`settings` whether it may differ within a family.
+        Whether a key of :func:`settings` may differ within a family.
     member
-        Says of a method's settings whether it is considered.
+        Whether a method with these settings is considered.
 
     Returns
     -------
     families
-        Names of the methods in the order of the study, families of two and more, the largest
-        first. A method whose settings are all equal to another's is left out.
+        Names of the methods in the order of the study, in families of two or more, largest first. A
+        method with the same settings as another is left out.
     """
     groups: dict[str, dict[str, str]] = {}
     for method in study["methods"]:
@@ -69,14 +69,14 @@ def _key(values: dict[str, Any]) -> str:
 
 
 def differences(compared: ranks.Comparison, method: str, column: str) -> pd.DataFrame:
-    """Compare each variant with one of them, over data sets and on each data set.
+    """Compare each variant with ``method``, over data sets and on each data set.
 
     Returns
     -------
     table
-        Index: the other variants; ``difference`` (mean of theirs minus the method's), ``p`` over
-        data sets (Wilcoxon signed-rank), and the numbers of data sets on which the method is
-        significantly ``better``, the ``same`` or ``worse`` over the paired repeats.
+        Index: the other variants; ``difference`` (the variant's mean minus that of ``method``),
+        ``p`` over data sets (Wilcoxon signed-rank), and the numbers of data sets on which the
+        method is significantly ``better``, the ``same`` or ``worse`` over the paired repeats.
     """
     final = ranks.final_errors(compared, column)
     over = wilcoxon.over_datasets(ranks.means(final), method)[["difference", "p"]]
@@ -93,24 +93,25 @@ def build(
     about: list[str],
     nothing: str,
 ) -> list[Section] | str:
-    """Make the sections of a page: one a family of methods.
+    """Make the sections of a page, one per family of methods.
 
     Parameters
     ----------
     results
-        What the page is about.
+        Results of the study.
     free, member
-        As :func:`families` takes them.
+        See :func:`families`.
     several
-        Says of the settings of a family's methods whether they differ in what the page is about.
+        Whether the settings of a family's methods differ in the subject of the page.
     say
-        Puts into words how a method with such settings differs from the others.
+        Describes how a method with given settings differs from the others.
     printed
-        Name of an entry of published errors, and the name there of a method with such settings.
+        Name of an entry of published errors, and a function from settings to the method's name
+        there.
     about
-        Paragraphs that begin the page.
+        Paragraphs at the start of the page.
     nothing
-        Why there is nothing to show where the study has no such family.
+        Message if the study has no such family.
     """
     study = results.study
     found = [
@@ -129,7 +130,7 @@ def build(
 
 
 def heading(study: dict[str, Any], family: list[str]) -> str:
-    """Describe what the methods of a family have in common: their search, their ensemble."""
+    """Describe what the methods of a family have in common: their search or their ensemble."""
     shared = []
     for kind in ("search", "ensemble"):
         names = {study["methods"][m][kind] for m in family}
@@ -164,7 +165,7 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
 
 
 def _tests(compared: ranks.Comparison, base: str, suffix: str, about: str) -> list:
-    """Name the data sets on which the others' test losses differ from that of ``base``."""
+    """List the data sets on which the others' test losses differ from those of ``base``."""
     losses = compared.losses
     tests = wilcoxon.compare(ranks.final_errors(compared), base)
     words = [
@@ -182,14 +183,15 @@ def _tests(compared: ranks.Comparison, base: str, suffix: str, about: str) -> li
 
 
 def printed_significance(entry: str, present: set[str | None]) -> list[str]:
-    """Return on which data sets the paper calls its difference significant.
+    """Return the data sets on which the paper calls its difference significant.
 
     Parameters
     ----------
     entry
         An entry of published errors.
     present
-        The paper's names of the methods that are there; without both of an entry's, no line.
+        The paper's names of the existing methods; without both methods of an entry, there is no
+        line.
     """
     stated = agreement.entry(entry).get("significant")
     if stated is None:
@@ -202,7 +204,7 @@ def printed_significance(entry: str, present: set[str | None]) -> list[str]:
 
 
 def scope(results: Results, compared: ranks.Comparison) -> str:
-    """Return on which data sets the methods can be compared, and which have no results."""
+    """Return the data sets on which the methods can be compared, and those without results."""
     wanted = results.study["datasets"]
     if not compared.methods:
         return "None of them has results yet."
@@ -222,20 +224,20 @@ def error_table(
     suffix: str = "",
     against: pd.DataFrame | None = None,
 ) -> Table:
-    """Show losses, data sets downwards and methods to the right.
+    """Show losses, with data sets in rows and methods in columns.
 
     Parameters
     ----------
     table
-        As ``ranks.spreads`` returns it; a method may lack data sets.
+        From ``ranks.spreads``; a method may lack data sets.
     part
         ``test`` or ``validation``.
     losses
-        How losses are shown.
+        Format of losses.
     suffix
-        Of the table's name, where a page has several of a kind.
+        Suffix of the table's name, if a page has several of a kind.
     against
-        As :func:`differences` returns it: rows at the foot.
+        From :func:`differences`: additional rows at the bottom.
     """
     names = {"index": table["dataset"].unique(), "columns": table["method"].unique()}
     mean, std = (
@@ -283,7 +285,7 @@ def error_table(
 
 
 def beside_the_paper(results: Results, entry: str, ours: pd.DataFrame, suffix: str = "") -> list:
-    """Put test errors beside the printed ones; ``ours`` has the paper's names of the methods."""
+    """Compare test errors with the printed ones; ``ours`` uses the paper's method names."""
     sizes = results.datasets.set_index("dataset")["test"]
     comparison = agreement.compare_errors(results.study, entry, ours, sizes)
     where = agreement.source(entry)
@@ -295,7 +297,7 @@ def beside_the_paper(results: Results, entry: str, ours: pd.DataFrame, suffix: s
 
 
 def paper_divbo(settings: dict) -> bool:
-    """Whether a search is DivBO with the paper's schedule of the weight."""
+    """Whether a search is DivBO with the paper's weight schedule."""
     return (
         settings["search.optimizer"] == "divbo"
         and settings.get("search.weight") is None

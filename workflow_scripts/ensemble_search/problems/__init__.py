@@ -1,1 +1,1 @@
-"""Types of problems: the shape of predictions, and how predictions differ."""
+"""Problem types: the shape of predictions, and how predictions differ."""

@@ -1,4 +1,4 @@
-"""Base of the types of problems: shape, alignment and diversity of predictions."""
+"""Base of the problem types: shape, alignment and diversity of predictions."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class InvalidPredictionError(ValueError):
 
 @dataclass(frozen=True)
 class Problem(ABC):
-    """Base of the types of problems; :func:`tasks.problem` makes the one of a metric.
+    """Base of the problem types; :func:`tasks.problem` creates the one for a metric.
 
     Predictions have two forms: those of *models*, of shape (..., n_samples, n_outputs), and
     *stored* ones, of shape (..., n_samples, n_columns), without redundant columns.
@@ -51,15 +51,15 @@ class Problem(ABC):
 
     @abstractmethod
     def compress(self, predictions: np.ndarray) -> np.ndarray:
-        """Turn predictions of models into stored ones."""
+        """Convert predictions of models to stored ones."""
 
     @abstractmethod
     def expand(self, stored: np.ndarray) -> np.ndarray:
-        """Turn stored predictions into those of models."""
+        """Convert stored predictions to those of models."""
 
     @abstractmethod
     def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return how far apart predictions of each sample are.
+        """Return the distance between the predictions for each sample.
 
         Parameters
         ----------
@@ -69,15 +69,15 @@ class Problem(ABC):
         Returns
         -------
         distances
-            Of the dtype of p and q, of the broadcast shape without its last axis.
+            With the dtype of p and q, and their broadcast shape without its last axis.
         """
 
     @abstractmethod
     def scaled(self, distances: np.ndarray) -> np.ndarray:
-        """Turn means of :meth:`distances` over samples into diversities."""
+        """Scale means of :meth:`distances` over samples to diversities."""
 
     def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return how different predictions are, from 0 (equal) to 1.
+        """Return the diversity of predictions, from 0 (equal) to 1.
 
         Parameters
         ----------

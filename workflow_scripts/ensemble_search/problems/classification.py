@@ -13,7 +13,7 @@ from ensemble_search.runtime.names import CLASSIFICATION as TASK
 
 @dataclass(frozen=True)
 class Classification(Problem):
-    """Predictions are class probabilities; of two classes, that of class 1 is stored.
+    """Predictions are class probabilities; with two classes, only that of class 1 is stored.
 
     Labels are the codes 0..n_classes-1, and ``n_outputs`` is the number of classes.
     """
@@ -26,7 +26,7 @@ class Classification(Problem):
         return 1 if n_outputs == 2 else n_outputs
 
     def predict(self, estimator: Any, X: np.ndarray, n_outputs: int) -> np.ndarray:
-        """See :meth:`Problem.predict`: ``predict_proba``, with a column for every class."""
+        """See :meth:`Problem.predict`: ``predict_proba``, with one column per class."""
         return align(estimator.predict_proba(X), estimator.classes_, len(X), n_outputs)
 
     def compress(self, predictions: np.ndarray) -> np.ndarray:
@@ -43,18 +43,18 @@ class Classification(Problem):
     def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return the Euclidean distances of probability vectors.
 
-        See :meth:`Problem.distances`; DivBO paper, Eq. 3, where the mean is divided by sqrt(2).
+        See :meth:`Problem.distances`; DivBO paper, Eq. 3, which divides the mean by sqrt(2).
         """
         total: Any = 0  # the first square makes it an array
-        # Class by class: temporary arrays are smaller, and a NumPy sum over a short last axis takes
-        # several times as long.
+        # Class by class, because temporary arrays are smaller and a NumPy sum over a short last
+        # axis takes several times as long.
         for k in range(np.shape(p)[-1]):
             difference = p[..., k] - q[..., k]
             total += np.square(difference, out=difference)
         return np.sqrt(total, out=total)
 
     def scaled(self, distances: np.ndarray) -> np.ndarray:
-        """See :meth:`Problem.scaled`: over sqrt(2), the largest distance."""
+        """See :meth:`Problem.scaled`: divided by sqrt(2), the largest distance."""
         return distances / np.sqrt(2.0)
 
 
@@ -69,7 +69,7 @@ def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
     probabilities
         Result of ``predict_proba``, of shape (n_samples, len(classes)).
     classes
-        ``classes_`` of the estimator: those of the codes 0..n_classes-1 in its training rows.
+        ``classes_`` of the estimator: the codes 0..n_classes-1 that occur in its training rows.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
     Raises
     ------
     InvalidPredictionError
-        If shapes or classes do not fit, or a row has NaN, infinite or negative values or only 0.
+        If shapes or classes do not match, or a row has NaN, infinite or negative values, or only 0.
     """
     try:
         given = np.asarray(probabilities, dtype=np.float64)

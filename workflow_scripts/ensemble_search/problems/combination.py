@@ -1,4 +1,4 @@
-"""How predictions of models are combined: weighted means and votes."""
+"""Combinations of models' predictions: weighted means and votes."""
 
 from collections.abc import Iterable
 
@@ -7,13 +7,13 @@ import numpy as np
 from ensemble_search.metrics.base import predicted_labels
 
 RESOLUTION = 2.0**-32
-"""Predictions are rounded to multiples of this, so that sums are exact in any order."""
+"""Predictions are rounded to multiples of this value, so that sums are exact in any order."""
 
 
 def rounded(predictions: np.ndarray) -> np.ndarray:
     """Round predictions to multiples of :data:`RESOLUTION`; float32, of the same shape.
 
-    Only those below 1/256 change, as a float32 has 24 bits. Float64 sums of up to 2**20
+    Only predictions below 1/256 change, because a float32 has 24 bits. Float64 sums of up to 2**20
     probabilities, or of 2**10 numbers up to 2**10, are exact, so ties of means do not depend on the
     order of the models.
     """
@@ -32,7 +32,7 @@ def mean(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndar
     predictions
         Stored predictions (``Problem``) of each model, of shape (n_samples, n_columns).
     weights
-        Of the models, with sum 1.
+        Weights of the models; they sum to 1.
 
     Returns
     -------
@@ -44,9 +44,9 @@ def mean(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndar
 
 
 def votes(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndarray:
-    """Return the weights of the models that find a class the most probable.
+    """Return, per class, the total weight of the models that predict it.
 
-    Parameters and result are as those of :func:`mean`; classification only.
+    Parameters and result are those of :func:`mean`; classification only.
     """
     shares = None
     for p, weight in zip(predictions, weights, strict=True):
@@ -57,5 +57,5 @@ def votes(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.nda
     return shares[:, 1:] if p.shape[1] == 1 else shares
 
 
-#: By the name that a delivered ensemble stores.
+#: Combinations by the name that a delivered ensemble stores.
 COMBINATIONS = {"mean": mean, "votes": votes}

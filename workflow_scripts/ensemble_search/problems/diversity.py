@@ -7,9 +7,9 @@ import numpy as np
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 
-#: Samples whose distances are summed at a time: as many as ``numpy.mean`` sums of a large array.
+#: Samples whose distances are summed at a time, the same number as in ``numpy.mean``.
 CHUNK = 8192
-#: Numbers that are worked on at a time, so few that they stay in the cache.
+#: Numbers processed at a time, few enough to stay in the CPU cache.
 BLOCK = 2**18
 
 _known: tuple[Problem | None, list[np.ndarray], np.ndarray] = (None, [], np.zeros((0, 0)))
@@ -19,7 +19,7 @@ def pairwise(predictions: Sequence[np.ndarray], problem: Problem = CLASSIFICATIO
     """Return the diversity of every pair.
 
     The last result is cached: if ``predictions`` begins with the same array objects, as in a
-    growing search, only new rows are computed. Rows are always computed against those before, so
+    growing search, only new rows are computed. Each row is always computed against earlier rows, so
     the bits are the same either way.
 
     Parameters
@@ -53,9 +53,9 @@ def pairwise(predictions: Sequence[np.ndarray], problem: Problem = CLASSIFICATIO
 
 
 def _lower_rows(predictions: Sequence[np.ndarray], problem: Problem, first: int) -> np.ndarray:
-    """Return the diversities of predictions from ``first`` on to those before them, else 0.
+    """Return the diversities of predictions from ``first`` on to earlier ones, else 0.
 
-    Of shape (n - first, n). Samples are taken class by class, which NumPy works on faster.
+    The shape is (n - first, n). Samples are processed class by class, which is faster in NumPy.
     """
     n, (samples, outputs), dtype = len(predictions), predictions[0].shape, predictions[0].dtype
     sums = np.zeros((n - first, n))

@@ -1,9 +1,9 @@
 """How different the members of an ensemble are, and what averaging them gains.
 
 The measures are those of Kuncheva and Whitaker, "Measures of diversity in classifier ensembles"
-(2003), and Zhou, "Ensemble methods" (2012), chapter 5: ``right`` says which member (T of them) is
-right on which of n samples, and weights do not count. The decompositions are of the squared loss of
-the weighted mean of the members' predictions.
+(2003), and Zhou, "Ensemble methods" (2012), chapter 5: ``right`` marks which of the T members is
+right on which of the n samples, and weights are ignored. The decompositions apply to the squared
+loss of the weighted mean of the members' predictions.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from ensemble_search.metrics.brier import Brier
 from ensemble_search.metrics.squared_error import SquaredError
 from ensemble_search.runtime.names import CLASSIFICATION
 
-#: Names in the order of the two reviews: of pairs, then of all members together.
+#: Names in the order of the two reviews: measures of pairs, then of all members together.
 MEASURES = (
     *("disagreement", "q_statistic", "correlation", "kappa", "double_fault", "kw_variance"),
     *("interrater_agreement", "entropy", "difficulty", "generalized_diversity"),
@@ -23,19 +23,19 @@ DECOMPOSITIONS = ("loss", "member_loss", "ambiguity", "bias", "variance", "covar
 
 
 def measures(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """Compute all measures of the labels that members of an ensemble predict.
+    """Compute all measures from the labels that the members of an ensemble predict.
 
     Parameters
     ----------
     predictions
-        Class probabilities as they are stored, (T, n, columns).
+        Class probabilities as stored, (T, n, columns).
     labels
         True labels, int, (n,).
 
     Returns
     -------
     measures
-        By the names in :data:`MEASURES`; NaN for a single member, which differs from nobody.
+        Keyed by the names in :data:`MEASURES`; NaN for a single member.
     """
     if len(predictions) < 2:
         return dict.fromkeys(MEASURES, np.nan)
@@ -46,12 +46,12 @@ def measures(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def predicted(predictions: np.ndarray) -> np.ndarray:
-    """Return the label that each member alone predicts, the first of tied classes.
+    """Return the label that each member predicts; ties go to the first class.
 
     Parameters
     ----------
     predictions
-        Class probabilities as they are stored, (T, n, columns).
+        Class probabilities as stored, (T, n, columns).
 
     Returns
     -------
@@ -66,7 +66,7 @@ def predicted(predictions: np.ndarray) -> np.ndarray:
 def disagreement(right: np.ndarray) -> float:
     """Mean over pairs of the share of samples on which exactly one of the two is right.
 
-    For two classes it is the share of samples whose predicted labels differ.
+    With two classes, this is the share of samples whose predicted labels differ.
 
     Parameters
     ----------
@@ -81,15 +81,15 @@ def disagreement(right: np.ndarray) -> float:
     members, samples = right.shape
     if members < 2:
         return np.nan
-    hits = right.sum(axis=0)  # a sample that r of T get right splits r (T - r) pairs
+    hits = right.sum(axis=0)  # if r of T members are right, r (T - r) pairs disagree
     return float((hits * (members - hits)).sum() / (samples * members * (members - 1) / 2))
 
 
 def of_pairs(right: np.ndarray) -> dict[str, float]:
     """Means over pairs of Yule's Q statistic, correlation coefficient and double fault.
 
-    Q and correlation are 0 with a member that is right everywhere or nowhere, which is independent
-    of all others.
+    Q and correlation are 0 for a pair with a member that is right on all or no samples, because it
+    is independent of all others.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ def of_pairs(right: np.ndarray) -> dict[str, float]:
 def kappa(labels: np.ndarray) -> float:
     """Mean over pairs of the kappa statistic of predicted labels (Cohen 1960).
 
-    1 for two members that always predict the same single label.
+    It is 1 for two members that always predict the same single label.
 
     Parameters
     ----------
     labels
-        That the members predict, int, (T, n), T at least 2.
+        The members' predicted labels, int, (T, n), T at least 2.
     """
     members, samples = labels.shape
     pairs = np.triu_indices(members, 1)
@@ -145,8 +145,9 @@ def of_all(right: np.ndarray) -> dict[str, float]:
     - ``coincident_failure_diversity``: mean of r / (T - 1) over the samples that some member gets
       wrong.
 
-    If all are right on all samples, the generalised and the coincident failure diversity are 0;
-    then, and if all are wrong on all, the interrater agreement is 1.
+    If all members are right on all samples, both the generalised and coincident failure
+    diversities are 0. In this case, or if all are wrong on all samples, the interrater
+    agreement is 1.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ def of_all(right: np.ndarray) -> dict[str, float]:
     split = shares @ (hits * faults)
     one_fails, two_fail = shares @ faults / members, shares @ (faults * (faults - 1))
     chance = members * (members - 1) * accuracy * (1 - accuracy)
-    # Of those samples that some member gets wrong.
+    # Over the samples that some member gets wrong.
     coincident = _ratio(shares[:-1] @ hits[:-1] / (members - 1), 1 - shares[-1], 0)
     return {
         "disagreement": disagreement(right),
@@ -179,26 +180,26 @@ def of_all(right: np.ndarray) -> dict[str, float]:
 def decompositions(
     predictions: np.ndarray, labels: np.ndarray, weights: np.ndarray, task: str = CLASSIFICATION
 ) -> dict[str, float]:
-    """Decompose the squared loss of a weighted mean of predictions in two ways, both exactly.
+    """Decompose the squared loss of a weighted mean of predictions exactly, in two ways.
 
     Error and ambiguity (Krogh and Vedelsby 1995): ``loss`` = ``member_loss`` - ``ambiguity``, the
     weighted means of the members' losses and of their squared distances from the ensemble.
 
     Bias, variance and covariance (Ueda and Nakano 1996): ``loss`` = ``bias`` + ``variance`` +
-    ``covariance``, where the expectations are means over the samples, as there is one ensemble
-    only. With residuals e_i = prediction - target: ``bias`` is the square of the mean of sum w_i
-    e_i; ``variance`` the sum of w_i^2 var(e_i), with equal weights the mean variance / T; and
+    ``covariance``, where expectations are means over the samples, because there is only one
+    ensemble. With residuals e_i = prediction - target: ``bias`` is the square of the mean of sum
+    w_i e_i; ``variance`` the sum of w_i^2 var(e_i), with equal weights the mean variance / T; and
     ``covariance`` the sum of w_i w_j cov(e_i, e_j) over i != j, with equal weights (1 - 1/T) times
     the mean covariance.
 
     Parameters
     ----------
     predictions
-        As they are stored, (T, n, columns).
+        Stored predictions, (T, n, columns).
     labels
-        Labels, or numbers in a regression, (n,).
+        Labels, or numbers in regression, (n,).
     weights
-        Of the members, (T,), sum 1.
+        Weights of the members, (T,); they sum to 1.
     task
         ``classification``: the loss is the Brier score, from 0 to 1, and terms are summed over
         classes. ``regression``: it is the squared error.
@@ -206,7 +207,7 @@ def decompositions(
     Returns
     -------
     terms
-        By the names in :data:`DECOMPOSITIONS`. The bias has been squared.
+        Keyed by the names in :data:`DECOMPOSITIONS`. The bias is squared.
     """
     loss: SquaredDistance = Brier() if task == CLASSIFICATION else SquaredError()
     targets, factor = loss.targets(labels, predictions.shape[2])
@@ -228,6 +229,6 @@ def decompositions(
 
 
 def _ratio(above: np.ndarray, below: np.ndarray, nothing: float) -> np.ndarray:
-    """Divide, where 0 / 0 is ``nothing``."""
+    """Divide; 0 / 0 gives ``nothing``."""
     above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
     return np.divide(above, below, out=np.full(below.shape, float(nothing)), where=below != 0)

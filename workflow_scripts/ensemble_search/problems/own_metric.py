@@ -1,4 +1,4 @@
-"""The setting that names a metric, of ensembles and optimizers."""
+"""The setting of ensembles and optimizers that names a metric."""
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -8,7 +8,7 @@ from ensemble_search.runtime import plugins
 
 
 class OwnMetric(BaseModel):
-    """A mixin, named before the base of the plugin: a loss other than the study's."""
+    """A mixin, listed before the plugin's base class: a loss other than the study's."""
 
     metric: str | None = Field(
         None,
@@ -25,9 +25,9 @@ class OwnMetric(BaseModel):
 
     @property
     def modules(self) -> list[str]:
-        """What the plugin loads by name: the metric too, unless it is the study's."""
+        """Modules that the plugin loads by name, including the metric unless it is the study's."""
         own = [plugins.module_name("metrics", self.metric)] if self.metric else []
-        return [*super().modules, *own]  # type: ignore[misc]  # of the base named after it
+        return [*super().modules, *own]  # type: ignore[misc]  # of the base listed after it
 
     def minimised(self, problem: Problem) -> Metric:
         """Return the named metric, or the study's."""

@@ -19,7 +19,7 @@ LARGEST = 1024.0
 class Regression(Problem):
     """Predictions are numbers, in standard deviations from the mean of the training rows' labels.
 
-    Larger ones than :data:`LARGEST` are cut.
+    They are clipped to :data:`LARGEST`.
     """
 
     task: ClassVar[str] = TASK
@@ -52,8 +52,8 @@ class Regression(Problem):
     def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return the absolute differences, in standard deviations of the labels.
 
-        See :meth:`Problem.distances`. The DivBO paper has classification only; this is the absolute
-        difference of numbers instead of the distance of probability vectors.
+        See :meth:`Problem.distances`. The DivBO paper covers only classification; this uses the
+        absolute difference of numbers instead of the distance between probability vectors.
         """
         return np.abs(np.asarray(p) - np.asarray(q))[..., 0]
 

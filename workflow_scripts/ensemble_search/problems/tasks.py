@@ -1,4 +1,4 @@
-"""The type of a problem follows from the metric: a loss of class probabilities, or of numbers."""
+"""The problem type follows from the metric: a loss of class probabilities or of numbers."""
 
 import numpy as np
 
@@ -8,12 +8,12 @@ from ensemble_search.problems.classification import CLASSIFICATION, Classificati
 from ensemble_search.problems.regression import REGRESSION, Regression
 from ensemble_search.runtime import plugins
 
-#: Each with its default metric, by task.
+#: Problem types with their default metrics, by task.
 PROBLEMS = {problem.task: problem for problem in (CLASSIFICATION, REGRESSION)}
 _TYPES = {kind.task: kind for kind in (Classification, Regression)}
 
 
 def problem(metric: str, weights: np.ndarray = UNWEIGHTED) -> Problem:
-    """Make the problem of a metric, given by name, for samples with weights (none: all alike)."""
+    """Create the problem for a metric, given by name, and sample weights (default: equal)."""
     made = plugins.load("metrics", metric)()
     return _TYPES[made.task](made.with_weights(weights))

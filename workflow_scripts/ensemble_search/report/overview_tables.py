@@ -16,8 +16,8 @@ from ensemble_search.report.tables import Cell, Table, cells
 
 #: Explains the column of this name.
 DETECTABLE = (
-    "Detectable: the smallest difference that these data sets would show in "
-    f"{100 * effects.POWER:g} % of the cases (two-sided t-test at {100 * effects.LEVEL:g} %)."
+    "Detectable: the smallest true difference that these data sets would detect with "
+    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * effects.LEVEL:g} %)."
 )
 
 
@@ -56,15 +56,15 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     columns += ["leader lower / equal / higher", "p (Holm)", "detectable", "members"]
     notes = [
         f"Average rank: the methods are ranked by their mean test {losses.title} on each data set "
-        "(1 = lowest, ties share), then averaged over data sets. Win rate: share of the other "
-        "methods that it beats on a data set; it follows from the rank. Elo: Bradley and Terry's "
-        f"strengths, from the same wins; {ratings.MEAN} is the mean, and with {ratings.TENFOLD} "
-        "more the odds of winning are tenfold. Intervals: Student's t over the data sets "
-        "(of Elo by the jackknife); – where they cannot be estimated.",
+        "(1 = lowest, ties share ranks), then averaged over data sets. Win rate: mean share of the "
+        "other methods that a method beats on a data set; it follows from the rank. Elo: "
+        f"Bradley-Terry strengths from the same wins; {ratings.MEAN} is the mean, and "
+        f"{ratings.TENFOLD} more mean tenfold odds of winning. Intervals: Student's t over "
+        "the data sets (for Elo, the jackknife); – where they cannot be estimated.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
-        f"Wilcoxon signed-rank over the mean {losses.plural} of the data sets, Holm-adjusted (– "
-        f"with fewer than 6). {DETECTABLE} Members: unique members of the final ensemble, on "
-        "average.",
+        f"Wilcoxon signed-rank test on the mean {losses.plural} of the data sets, Holm-adjusted (– "
+        f"with fewer than 6). {DETECTABLE} Members: mean number of unique members of the final "
+        "ensemble.",
     ]
     scope = (
         f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} per method"
@@ -101,9 +101,9 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
     rows.append([*cells("average rank"), *foot, *cells(*([""] if uneven else []))])
     notes = [
-        f"Test {losses.title} of the deliverable: {losses.title} on the held-out test part of what "
-        "the method would hand over after its last evaluation (its ensemble, or its best model). ± "
-        "is the standard deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
+        f"Test {losses.title}: {losses.title} on the held-out test rows of what the method "
+        "delivers after its last evaluation (its ensemble, or its best model). ± is the standard "
+        "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
         f"{losses.unit}"
     ]
     table = Table(
@@ -124,8 +124,8 @@ def _with_majority(table: Table, majority: pd.Series, losses: Losses) -> Table:
     """Insert a column with the error of the majority class before those of the methods."""
     column = [*(losses.value(majority[row[0].text]) for row in table.body), ""]
     note = (
-        "Majority: error of always answering with the most frequent class; a method near it has "
-        "learnt nothing, and differences between methods there are noise."
+        "Majority: error of always predicting the most frequent class; a method close to it has "
+        "learned nothing, and differences between such methods are noise."
     )
     return replace(
         table,
@@ -144,12 +144,12 @@ def time_table(times: pd.DataFrame) -> Table:
         share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
-    columns = ["search", "runs", "fitting per run", "suggesting per run", "the rest per run"]
-    columns += ["share outside fitting", "all runs, wall clock", "CPU of the evaluations"]
+    columns = ["search", "runs", "fitting per run", "suggesting per run", "other per run"]
+    columns += ["share outside fitting", "wall-clock time, all runs", "CPU time of evaluations"]
     notes = [
-        "Fitting: wall clock to fit pipelines and to predict. Suggesting: everything the optimizer "
-        "does between two evaluations. The rest: starting the jobs and their workers, reading and "
-        "writing, of all attempts of a job (but for what a killed one did after its last "
+        "Fitting: wall-clock time to fit pipelines and to predict. Suggesting: everything the "
+        "optimizer does between two evaluations. Other: starting jobs and workers, reading and "
+        "writing, over all attempts of a job (except what a killed attempt did after its last "
         "evaluation). Methods that share a search share its time."
     ]
     data = times.rename_axis("search").reset_index()
@@ -179,8 +179,8 @@ def cause_table(observations: pd.DataFrame) -> Table:
         message = message if len(message) <= 160 else message[:159] + "…"
         numbers = (f"{row['failures']:,}", row["datasets"], row["algorithms"])
         rows.append(cells(row["status"], row["error_type"], *numbers, message))
-    columns = ["status", "error", "failures", "data sets", "algorithms", "for example"]
-    notes = ["Messages that differ only in numbers, addresses or shapes of arrays are one cause."]
+    columns = ["status", "error", "failures", "data sets", "algorithms", "example"]
+    notes = ["Messages that differ only in numbers, addresses or array shapes count as one cause."]
     return Table("failures-by-cause", "Failures by cause", columns, rows, table, notes, wide=True)
 
 
@@ -200,7 +200,7 @@ def missing_table(missing: pd.DataFrame) -> Table:
         repeats = _spans(sorted(set(group["repeat"].dropna())))
         rows.append(cells(stage, dataset, search, ensemble, repeats, reason))
     columns = ["stage", "data set", "search", "ensemble", "repeats", "why"]
-    return Table("missing", "Results that are not there", columns, rows, missing, wide=True)
+    return Table("missing", "Missing results", columns, rows, missing, wide=True)
 
 
 def progress_table(results: Results) -> Table:
@@ -209,7 +209,7 @@ def progress_table(results: Results) -> Table:
     table = pd.crosstab(seen["dataset"], seen["method"])
     table = table.reindex(index=results.study["datasets"], columns=results.methods, fill_value=0)
     rows = [cells(d, *row) for d, row in zip(table.index, table.to_numpy(), strict=True)]
-    caption = f"Finished runs, of {results.study['repeats']} each"
+    caption = f"Finished runs (of {results.study['repeats']} each)"
     data = table.rename_axis("dataset").reset_index()
     return Table("progress", caption, ["data set", *results.methods], rows, data)
 

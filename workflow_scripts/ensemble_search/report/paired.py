@@ -24,17 +24,17 @@ def about(splits: Sequence[str]) -> str:
     used = len(set(splits))
     if used == 1:
         return (
-            "All repeats have the same test rows: the tests are about other seeds of the search on "
-            "this very split, and not about other rows or data."
+            "All repeats have the same test rows: the tests generalise to other seeds of the "
+            "search on this split, not to other rows or data."
         )
     if used < len(splits):
         return (
-            f"The repeats share {used} splits: the tests are about other seeds on these splits, "
-            "and too sure of other rows."
+            f"The repeats share {used} splits: the tests generalise to other seeds on these "
+            "splits, and are overconfident about other rows."
         )
     return (
-        "The repeats' splits share rows of one data set: the tests are about other splits of it, "
-        "somewhat too sure, and not about other data."
+        "The repeats' splits share rows of one data set: the tests generalise to other splits of "
+        "it, somewhat overconfidently, and not to other data."
     )
 
 

@@ -194,10 +194,10 @@ class _Report:
                 figures.time_bars(spent),
                 "time",
                 spent.rename_axis("search").reset_index(),
-                "Mean time of a run, by search",
+                "Mean time per run, by search",
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
-                    f"{times.duration(r['suggest'])}, the rest {times.duration(r['rest'])}"
+                    f"{times.duration(r['suggest'])}, other {times.duration(r['rest'])}"
                     for s, r in spent.iterrows()
                 ),
             )
@@ -207,7 +207,7 @@ class _Report:
                 curve_figures.suggest_lines(growth, searches, figures.styles(searches)),
                 "time-to-suggest",
                 growth,
-                "Time to suggest the next configuration, as the search continues",
+                "Time to suggest the next configuration, over the search",
                 f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
             )
         return {"figures": found}

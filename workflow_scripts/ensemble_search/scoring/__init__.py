@@ -1,1 +1,1 @@
-"""Scores of ensembles and surrogates on finished searches."""
+"""Scores of ensembles and surrogates for finished searches."""

@@ -1,11 +1,11 @@
-"""Cross-fitting of a search's pipelines on the training rows, for ensembles that learn.
+"""Cross-fitting of a search's pipelines on the training rows, for ensembles that are fitted.
 
-To the worker, a fold is a split: the other training rows are fitted, the fold serves as validation
-rows, and validation and test rows together as test rows. Of a bag, the fold is all that is not in
-it. So limits, failures and predictions are as in the search.
+The worker sees a fold as a split: it fits the other training rows, uses the fold as validation
+rows, and uses validation and test rows together as test rows. For a bag, the fold is everything
+outside the bag. Limits, failures and predictions therefore work as in the search.
 
-Every fold has a journal, to which each fit is written before the next one starts: a killed job
-resumes. A change of data, folds, limits or code starts another journal.
+Every fold has a journal, to which each fit is written before the next one starts, so that a killed
+job can be resumed. A change of data, folds, limits or code starts a new journal.
 """
 
 import json
@@ -37,7 +37,7 @@ from ensemble_search.search.journal import Journal, Record
 
 @dataclass(frozen=True)
 class Refitting:
-    """How pipelines are refitted.
+    """Settings for refitting pipelines.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Refitting:
     folder
         Folder of the folds' journals; created if missing.
     make_evaluator
-        Makes the evaluators; by default, of worker processes.
+        Creates the evaluators; default: worker processes.
     """
 
     space: str
@@ -61,13 +61,13 @@ class Refitting:
 
     @property
     def modules(self) -> list[str]:
-        """Modules whose code determines what a fit predicts."""
+        """Modules whose code determines a fit's predictions."""
         return [plugins.module_name("spaces", self.space), "ensemble_search.evaluation.live"]
 
     def enable(self, pool: Pool, search: Path, split: Path) -> Pool:
         """Add ``refit`` and the training rows to the pool of a finished search.
 
-        If validation is by folds, the search's predictions are used and nothing is fitted.
+        If validation uses folds, the search's predictions are used and nothing is fitted.
         """
         inputs = load_inputs(split / "inputs.npz")
         if inputs.folds.size:
@@ -91,7 +91,7 @@ class Refitting:
 
     @staticmethod
     def _from_folds(pool: Pool, search: Path, inputs: Inputs) -> Pool:
-        """Take the refits from the search's own folds."""
+        """Use the search's own folds as refits."""
         own, seconds = pool.predictions, pool.predict_seconds
         test = readers.predictions(search, "test", len(own))
 
@@ -104,13 +104,13 @@ class Refitting:
     def fit(
         self, wanted: Mapping[str, dict[str, Any]], inputs: Inputs, rows: Sequence[np.ndarray]
     ) -> dict[str, Refit | None]:
-        """Fit every configuration without each of some sets of rows, until its first failure.
+        """Fit every configuration once per set of held-out rows, until its first failure.
 
         Raises
         ------
         UserError
-            If the memory limit is too low for the worker, or it does not start; if a journal is
-            being written by another job or cannot be written; if the code changes meanwhile.
+            If the memory limit is too low for the worker, or it does not start; if another job is
+            writing a journal, or it cannot be written; if the code changes during the run.
         """
         guard = Guard(*self.modules)
         found: dict[str, list[Record]] = {key: [] for key in wanted}
@@ -164,7 +164,7 @@ class Refitting:
     def _evaluated(
         self, configurations: list[dict[str, Any]], inputs: Inputs, labels: np.ndarray, file: Path
     ) -> Iterable[Record]:
-        """Evaluate configurations, on inputs that are written to the temporary ``file``."""
+        """Evaluate configurations on inputs that are written to the temporary ``file``."""
         try:
             with atomic(file) as temporary:
                 np.savez(temporary, allow_pickle=False, **vars(inputs))
@@ -180,9 +180,9 @@ class Refitting:
 
 
 def fold_inputs(inputs: Inputs, held: np.ndarray) -> Inputs:
-    """Make the split of a fold: fit all training rows but those held out.
+    """Make the split of a fold, which fits all training rows except those held out.
 
-    It has no labels of predicted rows.
+    It contains no labels of predicted rows.
     """
     left = np.delete(np.arange(len(inputs.y_train)), held)
     return replace(

@@ -1,8 +1,8 @@
-"""Rules for ensembles on many divisions of the same held-out rows, with the same fits.
+"""Ensemble rules on many divisions of the same held-out rows, with the same fits.
 
-A data set has one validation part by chance, and what a rule does on it says little about the rule:
-the difference of two rules varies from division to division more than most differences are large.
-Fits know neither part, so validation and test rows can be divided again without any fit.
+A data set has a single, random validation part, and a rule's result on it says little about the
+rule: the difference between two rules varies more between divisions than most differences are
+large. Fits use neither part, so validation and test rows can be divided again without refitting.
 """
 
 import json
@@ -26,17 +26,17 @@ def divide(labels: np.ndarray, n_validation: int, rng: np.random.Generator) -> n
     Parameters
     ----------
     labels
-        Of all held-out rows, the present validation rows first, of shape (n,): int class codes, or
-        numbers.
+        Labels of all held-out rows, current validation rows first, of shape (n,): int class codes,
+        or numbers.
     n_validation
-        Number of the present validation rows. Each class has as many of them as now.
+        Number of current validation rows. The number per class stays the same.
     rng
         Generator of the draw.
 
     Returns
     -------
     validation
-        bool, of shape (n,); the others are the test rows.
+        bool, of shape (n,); all others are test rows.
     """
     strata = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
     drawn = np.zeros(len(labels), dtype=bool)
@@ -54,28 +54,27 @@ def score(
     divisions: int,
     weights: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    """Build the ensembles of all evaluations on random divisions, and compute their losses.
+    """Build the ensembles of all evaluations on random divisions and compute their losses.
 
-    Division d, from 1, is drawn by the generator of (the pool's seed, d), and so is the seed of
-    random ties on it: all ensembles have the same divisions.
+    The generator of (the pool's seed, d) draws division d, from 1, and its seed for random ties, so
+    all ensembles have the same divisions.
 
     Parameters
     ----------
     ensembles
-        By name; none that refits pipelines.
+        Ensembles by name; none may refit pipelines.
     pool, test_predictions, test_labels
         See ``ensemble_scores.load``.
     divisions
-        Their number.
+        Number of divisions.
     weights
-        How much each held-out row counts, the validation rows first, of shape (n,). Default: all
-        alike.
+        Weights of the held-out rows, validation rows first, of shape (n,). Default: equal.
 
     Returns
     -------
     scores
         Columns ``ensemble``, ``division``, ``validation_error`` and ``test_error``; losses are NaN
-        if no evaluation has succeeded.
+        if no evaluation succeeded.
 
     Raises
     ------
@@ -131,7 +130,7 @@ def write(
     search, split, seed, of
         See ``ensemble_scores.load``.
     job
-        ``divisions``, their number, and ``ensembles``, settings by name.
+        ``divisions``, the number of divisions, and ``ensembles``, settings by name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Ensembles of every iteration of a finished search, with validation and test errors."""
+"""Ensembles for every iteration of a finished search, with validation and test errors."""
 
 import importlib
 import json
@@ -31,7 +31,7 @@ from ensemble_search.runtime.names import CLASSIFICATION, OBSERVATIONS, PREDICTI
 def load(
     search: Path, split: Path, seed: int, of: Mapping[str, Any] | None = None
 ) -> tuple[Pool, np.ndarray, np.ndarray]:
-    """Read what the ensembles of a finished search need; features are not read.
+    """Read the inputs for the ensembles of a finished search; features are not read.
 
     Evaluations on a share of the training rows are treated as failed.
 
@@ -40,9 +40,9 @@ def load(
     search, split
         Folders of the search and of its split, with the files of ``docs/architecture.md``.
     seed
-        The seed of the pool.
+        Seed of the pool.
     of
-        What the search must be of; see ``readers.search``.
+        Expected identity of the search; see ``readers.search``.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def load(
     Raises
     ------
     UserError
-        If a file is missing or broken, or if two files do not belong together.
+        If a file is missing or damaged, or two files do not belong together.
     """
     about = split / "split.json"
     check(about)
@@ -64,7 +64,7 @@ def load(
     metric = readers.checked_search(search, of, data).get("metric", "error")
     names = ["error", "predict_seconds", "fidelity"]
     table = readers.observations(search, names)
-    # Lists, because to_numpy would import pandas; None becomes NaN.
+    # Use lists, because to_numpy would import pandas; None becomes NaN.
     errors, seconds, fidelity = (np.array(table[n].to_pylist(), dtype=float) for n in names)
     errors[fidelity < 1] = np.nan
     names, weights = ["y_validation", "classes"], "validation_weights"
@@ -99,7 +99,7 @@ def score(
     test_labels: np.ndarray,
     test_weights: np.ndarray = UNWEIGHTED,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]:
-    """Compute the losses of the ensembles of every prefix of a pool, where they changed.
+    """Compute the losses of the ensembles of every prefix of a pool, only where they changed.
 
     Parameters
     ----------
@@ -108,21 +108,21 @@ def score(
     pool, test_predictions, test_labels
         From :func:`load`.
     test_weights
-        How much each test row counts, of shape (n_test,). Default: all alike.
+        Weights of the test rows, of shape (n_test,). Default: equal.
 
     Returns
     -------
     scores
         Columns of ``scores.parquet``: ``iteration`` (from 1), ``validation_error`` and
         ``test_error`` (losses by the study's metric, NaN until an evaluation has succeeded),
-        ``members`` (unique ones) and ``predict_seconds`` (to predict validation and test rows; NaN
-        as the errors, or if unknown), each of shape (n,).
+        ``members`` (number of unique ones) and ``predict_seconds`` (to predict validation and test
+        rows; NaN if the errors are, or if unknown), each of shape (n,).
     members
         Columns of ``members.parquet``: ``iteration``, ``member`` (iteration of the evaluation)
         and ``weight``; rows only for iterations at which the ensemble changed.
     losses
-        Losses of the single test samples at these iterations, float32, of shape (n_changes,
-        n_test); (n_changes, 0) if the loss is not a mean over samples.
+        Losses of individual test samples at these iterations, float32, of shape (n_changes,
+        n_test), or (n_changes, 0) if the loss is not a mean over samples.
 
     Raises
     ------
@@ -175,16 +175,17 @@ def diversity(
     test_predictions: np.ndarray,
     test_labels: np.ndarray,
 ) -> dict[str, Any] | None:
-    """Measure how different the members of the last ensemble are.
+    """Measure the diversity of the last ensemble's members.
 
     Parameters are those of :func:`score`.
 
     Returns
     -------
     diversity
-        ``iteration``, and by part ``validation`` and ``test`` the ``measures`` (in classification)
-        and ``decompositions`` (of weighted means of stored predictions) of ``member_diversity``;
-        None for those that a single member lacks. None if no evaluation has succeeded.
+        ``iteration`` and, for each of ``validation`` and ``test``, the ``measures`` (in
+        classification) and ``decompositions`` (of weighted means of stored predictions) of
+        ``member_diversity``; None for values undefined with a single member. None if no evaluation
+        succeeded.
     """
     if not built or (members := built[-1]) is None:
         return None
@@ -198,22 +199,22 @@ def diversity(
         chosen, values = np.asarray(predictions[members.indices]), dict[str, float]()
         if task == CLASSIFICATION:
             values |= member_diversity.measures(chosen, labels)
-        if type(members) is Members:  # others vote, or feed a model
+        if type(members) is Members:  # others vote or feed a model
             values |= member_diversity.decompositions(chosen, labels, members.weights, task)
-        # Without the digits that depend on the processor.
+        # Drop the digits that depend on the processor.
         found[part] = {k: None if np.isnan(v) else round(v, 12) for k, v in values.items()}
     return found
 
 
 def write_losses(path: Path, iterations: np.ndarray, losses: np.ndarray) -> None:
-    """Write the losses of single test samples (``losses.npz``): right or wrong costs one bit.
+    """Write losses of individual test samples (``losses.npz``); 0/1 losses take one bit each.
 
     Parameters
     ----------
     iterations
-        Those at which the ensemble changed, ascending, of shape (n_changes,).
+        Iterations at which the ensemble changed, ascending, of shape (n_changes,).
     losses
-        Of shape (n_changes, n_test).
+        Losses, of shape (n_changes, n_test).
     """
     bits = bool(((losses == 0) | (losses == 1)).all())
     arrays = {
@@ -234,32 +235,32 @@ def write(
     refits: Mapping[str, Any] | None = None,
     of: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write scores, members, losses and manifest of a finished search's ensemble to ``output``.
+    """Write the scores, members, losses and manifest of a finished search's ensemble.
 
-    The files are ``scores.parquet``, ``members.parquet``, ``losses.npz`` and, last,
-    ``ensemble.json``.
+    The files in ``output`` are ``scores.parquet``, ``members.parquet``, ``losses.npz`` and, written
+    last, ``ensemble.json``.
 
     Parameters
     ----------
     search, split, seed, of
         See :func:`load`.
     settings
-        From the study, such as ``{"type": "selection", "size": 25}``.
+        Settings from the study, such as ``{"type": "selection", "size": 25}``.
     refits
         Fields of ``Refitting``, for ensembles that refit pipelines.
 
     Raises
     ------
     UserError
-        From ``plugins.make``, :func:`load` and :func:`score`, or if ``refits`` are missing; before
-        anything is written.
+        From ``plugins.make``, :func:`load` and :func:`score`, or if ``refits`` is missing; raised
+        before anything is written.
     """
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
     pool, test_predictions, test_labels = load(search, split, seed, of)
     if ensemble.refits:
         if refits is None:
             raise UserError(f"ensemble '{settings['type']}' refits pipelines: give --refits")
-        # By name, so that the code of evaluations is not in the version of other ensembles.
+        # Import by name, so that the code of evaluations is not part of other ensembles' versions.
         refitting = importlib.import_module("ensemble_search.scoring.cross_fitting").Refitting(
             **refits
         )
@@ -270,12 +271,12 @@ def write(
     scores, members, losses = score(built, pool, test_predictions, test_labels, test_weights)
     write_parquet(output / "members.parquet", members)
     write_losses(output / "losses.npz", np.unique(members["iteration"]), losses)
-    # With its settings, so that a report can tell it from a namesake in another study.
+    # Include the settings, so that a report can distinguish ensembles of the same name.
     made_with = {"type": settings["type"], **ensemble.model_dump(mode="json")}
     write_parquet(
         output / "scores.parquet", scores, {"ensemble_search.settings": json.dumps(made_with)}
     )
-    # A replayed search has its predictions in a table: its observations say which.
+    # A replayed search has its predictions in a table, which its observations name.
     made_from = [n for n in PREDICTIONS if (search / n).exists()] or [OBSERVATIONS]
     modules = [type(part).__module__ for part in (ensemble, pool.problem.metric)]
     manifest = {

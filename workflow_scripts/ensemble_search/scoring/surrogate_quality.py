@@ -17,7 +17,7 @@ from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.spaces.base import Space
 from ensemble_search.surrogates.base import DiversitySurrogate, PerformanceSurrogate
 
-#: What is predicted: an observed and a held-out configuration, two held-out ones, or the error.
+#: Targets: pairs of an observed and a held-out configuration, two held-out ones, or errors.
 PROTOCOLS = ("observed", "held-out", "error")
 
 
@@ -28,9 +28,9 @@ class Evaluated:
     Attributes
     ----------
     vectors
-        Encoded, float32, of shape (n, n_hyperparameters).
+        Encoded configurations, float32, of shape (n, n_hyperparameters).
     categories
-        Number of categories of each hyperparameter, 0 of a number.
+        Number of categories of each hyperparameter, 0 if it is numerical.
     errors
         Validation errors, of shape (n,).
     diversities
@@ -44,14 +44,14 @@ class Evaluated:
 
 
 def read(folder: Path, space: Space, most: int | None = None, data: str | None = None) -> Evaluated:
-    """Read the first ``most`` successful evaluations of a search or a table, on all training rows.
+    """Read the first ``most`` successful evaluations on all training rows of a search or table.
 
-    They are of the space's task, and, if ``data`` is given, of the split with this checksum.
+    They must have the space's task and, if ``data`` is given, the split with this checksum.
 
     Raises
     ------
     UserError
-        If a file is missing, damaged or not that of the search.
+        If a file is missing, damaged or does not belong to the search.
     """
     problem = PROBLEMS[space.task]
     if (folder / tables.MANIFEST).exists():
@@ -83,32 +83,32 @@ def assess(
 ) -> list[dict[str, Any]]:
     """Fit a surrogate on growing numbers of configurations and test it on held-out ones.
 
-    The configurations are shuffled by ``seed`` alone: every surrogate learns from the same first
-    ``size`` and predicts the same last ``held_out``. These are in no pair that a fit sees.
+    Only ``seed`` determines the shuffling: every surrogate is fitted on the same first ``size``
+    configurations and predicts the same last ``held_out``, which are in no pair that is fitted.
 
     Parameters
     ----------
     sizes
         Numbers of configurations to fit on.
     held_out
-        Configurations to predict; ``max(sizes) + held_out`` must not exceed n.
+        Number of configurations to predict; ``max(sizes) + held_out`` must not exceed n.
 
     Returns
     -------
     rows
         One per size and protocol (:data:`PROTOCOLS`: ``error`` for performance surrogates, the
-        other two for diversity surrogates): ``observations``, ``protocol``, ``pairs`` (predictions
-        made), ``tau`` (Kendall's tau-b of predicted mean and truth; NaN if either is constant),
-        ``within_1`` and ``within_2`` (share of truths within one and two predicted standard
-        deviations of the mean), ``absolute_error`` and ``spread`` (means of the absolute error and
-        of the predicted standard deviation), ``fit_cpu_seconds`` and ``predict_cpu_seconds``.
+        other two for diversity surrogates): ``observations``, ``protocol``, ``pairs`` (number of
+        predictions), ``tau`` (Kendall's tau-b of predicted mean and truth; NaN if either is
+        constant), ``within_1`` and ``within_2`` (share of truths within one and two predicted
+        standard deviations of the mean), ``absolute_error`` and ``spread`` (mean absolute error and
+        mean predicted standard deviation), ``fit_cpu_seconds`` and ``predict_cpu_seconds``.
     """
     n = len(evaluated.errors)
     if max(sizes) + held_out > n:
         raise ValueError(f"{max(sizes)} + {held_out} configurations are more than {n}")
     order = np.random.default_rng(seed).permutation(n)
     new = order[n - held_out :]
-    _fit(surrogate, evaluated, order[:2], np.random.default_rng(seed))  # for its imports
+    _fit(surrogate, evaluated, order[:2], np.random.default_rng(seed))  # to load its imports
     rows = []
     for size in sizes:
         old = order[:size]
@@ -155,7 +155,7 @@ def _ask(model, protocol: str, evaluated: Evaluated, old: np.ndarray, new: np.nd
     chosen = np.ones((len(new), len(known)), dtype=bool)
     if protocol == "held-out":
         chosen = np.triu(chosen, 1)
-    # The unseen one first, as in DivBO: a model may not be symmetric.
+    # The unseen configuration comes first, as in DivBO, because a model may be asymmetric.
     members = model(evaluated.vectors[new], evaluated.vectors[known])[:, chosen]
     truth = evaluated.diversities[np.ix_(new, known)][chosen]
     return members.mean(axis=0), members.std(axis=0), truth

@@ -1,4 +1,4 @@
-"""Budget of a search: a number of evaluations, full fits, or (CPU) seconds of fitting."""
+"""Budget of a search: evaluations, full fits, or (CPU) seconds of fitting."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,11 +9,11 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import GIVEN, OK
 from ensemble_search.search.journal import Record
 
-#: By how much a sum of fidelities may fall short of a number of fits: by rounding only, as three
-#: times 1/3 may. Every real difference is larger.
+#: Tolerance for a sum of fidelities below a number of fits, to allow for rounding, as in three
+#: times 1/3. Every real difference is larger.
 TOLERANCE = 1e-6
 Unit = Literal["evaluations", "fits", "seconds", "cpu_seconds"]
-#: What of an evaluation counts, by unit.
+#: The attribute of an evaluation that counts, by unit.
 COUNTED = {"fits": "fidelity", "seconds": "fit_seconds", "cpu_seconds": "cpu_seconds"}
 
 
@@ -21,7 +21,7 @@ COUNTED = {"fits": "fidelity", "seconds": "fit_seconds", "cpu_seconds": "cpu_sec
 class Budget:
     """Exactly one of ``evaluations``, ``fits``, ``seconds`` and ``cpu_seconds`` is given.
 
-    Given evaluations (``search.given``) count towards none of them, nor towards ``minimum``.
+    Given evaluations (``search.given``) count towards none of these, nor towards ``minimum``.
 
     Attributes
     ----------
@@ -30,17 +30,17 @@ class Budget:
     successes
         With ``evaluations``: the search ends once this many have succeeded.
     seconds
-        The search ends with the evaluation at which the sum of the evaluations' ``fit_seconds``
-        reaches it. How many that are depends on the machine.
+        The search ends with the evaluation at which the sum of ``fit_seconds`` reaches this. The
+        number of evaluations depends on the machine.
     cpu_seconds
-        The same of their ``cpu_seconds``, which other work on the machine hardly changes.
+        The same for ``cpu_seconds``, which other work on the machine hardly changes.
     fits
-        The search ends with the evaluation at which the sum of the evaluations' fidelities reaches
-        it, failed ones included: one on a third of the rows is a third of a fit.
+        The search ends with the evaluation at which the sum of fidelities, including those of
+        failed evaluations, reaches this: an evaluation on a third of the rows is a third of a fit.
     minimum
-        Evaluations made in any case; not used with ``evaluations``.
+        Evaluations that are always made; not used with ``evaluations``.
     most
-        Without ``evaluations``: the search ends after so many in any case.
+        Without ``evaluations``: the search always ends after this many.
     """
 
     evaluations: int | None = None
@@ -53,7 +53,7 @@ class Budget:
 
     @property
     def unit(self) -> Unit:
-        """What is counted."""
+        """The unit of the budget."""
         units: tuple[Unit, ...] = get_args(Unit)
         return next(unit for unit in units if getattr(self, unit) is not None)
 
@@ -63,16 +63,16 @@ class Budget:
         Parameters
         ----------
         configurations
-            Those of the table that the search may evaluate.
+            Number of the table's configurations that the search may evaluate.
         shares
-            Fidelities that it may evaluate each of them at.
+            Number of fidelities at which it may evaluate each.
         table
-            Its folder.
+            Folder of the table.
 
         Raises
         ------
         UserError
-            If the budget is of more evaluations than that.
+            If the budget exceeds the table's evaluations.
         """
         entries = configurations * shares
         needed = self.evaluations or (shares == 1 and self.fits) or self.minimum
@@ -85,7 +85,7 @@ class Budget:
         return replace(self, most=entries)
 
     def allows(self, started: Sequence[float]) -> bool:
-        """Whether another evaluation may be started after those with these fidelities."""
+        """Whether another evaluation may start after those with these fidelities."""
         if self.evaluations is not None:
             return len(started) < self.evaluations
         if self.most is not None and len(started) >= self.most:
@@ -93,9 +93,9 @@ class Budget:
         return self.fits is None or len(started) < self.minimum or not self._reached(sum(started))
 
     def end(self, records: Sequence[Record]) -> int | None:
-        """Return the number of records that exhaust the budget; None if some of it is left.
+        """Return the number of records that exhaust the budget; None if some is left.
 
-        Given ones, which come first, are part of that number.
+        Given records, which come first, are included.
 
         Raises
         ------
@@ -131,5 +131,5 @@ class Budget:
 
 
 def made(records: Sequence[Record]) -> Sequence[Record]:
-    """Return the records that a search has made: all but the given ones, which come first."""
+    """Return the records that a search has made: all except given ones, which come first."""
     return records[sum(record.origin == GIVEN for record in records) :]

@@ -16,7 +16,7 @@ def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, lis
     optimizer
         The optimizer's name, as ``optimizer``, and its settings.
     space, metric
-        Their names.
+        Names of the space and metric.
     """
     made = plugins.make("optimizers", optimizer, "optimizer", "optimizer")
     return {
@@ -39,7 +39,7 @@ def _fitting(space: str) -> list[str]:
 
 
 def version(optimizer: dict[str, Any], space: str, metric: str) -> str:
-    """Version of all code of a search job, its script included."""
+    """Version of all code of a search job, including its script."""
     return code_version("search", *_all(optimizer, space, metric))
 
 
@@ -53,7 +53,7 @@ def _all(optimizer: dict[str, Any], space: str, metric: str) -> list[str]:
 
 
 def fingerprint(job: dict, data: str, threads: int, libraries: Sequence[str]) -> dict:
-    """Return the fingerprint of a search: equal fingerprints mean the same search.
+    """Return the fingerprint of a search; equal fingerprints mean the same search.
 
     The other parameters are those of :func:`conditions`.
     """
@@ -78,7 +78,7 @@ def conditions(
     threads: int,
     libraries: Sequence[str],
 ) -> dict[str, Any]:
-    """Return what, besides code, determines the result of an evaluation.
+    """Return everything, except code, that determines the result of an evaluation.
 
     ``data`` is the checksum of its inputs; ``libraries`` are those of
     :func:`ensemble_search.runtime.provenance.versions`.
@@ -95,7 +95,7 @@ def conditions(
 
 
 def shared(fingerprint: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a search's fingerprint determines the results of its evaluations."""
+    """Return the part of a search's fingerprint that determines the results of its evaluations."""
     alone = ("optimizer", "metric", "seed", "libraries", "given")
     common = {key: value for key, value in fingerprint.items() if key not in alone}
     return {**common, "code": code_version(*_fitting(fingerprint["space"]))}

@@ -1,4 +1,4 @@
-"""Evaluations that a search begins with (warm start)."""
+"""Evaluations with which a search begins (warm start)."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -16,21 +16,21 @@ from ensemble_search.spaces.base import Space
 def records(
     table: Table, space: Space, labels: np.ndarray, problem: Problem, shares: Collection[float]
 ) -> list[Record]:
-    """Return the evaluations of a table, in its order, as the first records of a search.
+    """Return a table's evaluations, in order, as the first records of a search.
 
     Parameters
     ----------
     table
-        Of the same split, space and limits (``Table.check``).
+        Table with the same split, space and limits (``Table.check``).
     labels
         Validation labels, of shape (n_validation,).
     shares
-        Fidelities that the optimizer may ask for: evaluations at others are left out.
+        Fidelities that the optimizer may suggest; evaluations at others are left out.
 
     Raises
     ------
     UserError
-        If a configuration is not of the space, or no evaluation is left.
+        If a configuration is not in the space, or no evaluation is left.
     """
     evaluator, columns = TableEvaluator(table, problem), table.columns
     entries = list(zip(table.configurations, columns["fidelity"], strict=True))

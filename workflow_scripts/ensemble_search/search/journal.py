@@ -1,25 +1,25 @@
-"""The journal of a search: every evaluation is written before its result is used.
+"""The journal of a search, to which every evaluation is written before its result is used.
 
 A journal is a folder with four files:
 
-- ``fingerprint.json``: what the search is (code, settings, data, seed).
+- ``fingerprint.json``: identifies the search (code, settings, data, seed).
 - ``journal.jsonl``: one line per evaluation, ``<crc32> <JSON>``. The checksum covers the
-  fingerprint, all previous JSON and this one, so that a line of another journal, or in another
-  place, is rejected.
-- ``predictions.f32``: the predictions of the successful evaluations, validation then test, one
-  after the other; each line of the journal has their checksum.
-- ``lock``: locked while a process writes; names its host and process.
+  fingerprint and all JSON up to this line, so that a line from another journal or position is
+  rejected.
+- ``predictions.f32``: the concatenated predictions of the successful evaluations, validation then
+  test; each line of the journal has their checksum.
+- ``lock``: locked while a process writes; contains its host and process.
 
-When the search is finished, the journal shares the predictions of its results: hard links to
-``predictions-validation.npy`` and ``predictions-test.npy`` take the place of what is in
-``predictions.f32``, which is rewritten before another evaluation is added. At any moment one of
-the two is whole; the checksums tell which.
+When the search is finished, the journal shares its results' predictions: hard links to
+``predictions-validation.npy`` and ``predictions-test.npy`` replace the content of
+``predictions.f32``, which is rewritten before another evaluation is added. At any moment, one of
+the two is complete; the checksums show which.
 
 An evaluation is committed by its line, which is written after its predictions. Both are synced at
-most once per :data:`SYNC` seconds: fits that take milliseconds would wait for the disk. On opening,
-incomplete data at the end (a truncated line, zeroed bytes, missing predictions) and everything
-after them are dropped: the optimizer suggests the same configurations again. If complete lines
-follow the damage, both files are first copied to ``*.damaged``.
+most once per :data:`SYNC` seconds, because fits that take milliseconds would otherwise wait for the
+disk. On opening, incomplete data (a truncated line, zeroed bytes, missing predictions) and
+everything after it are dropped: the optimizer suggests the same configurations again. If complete
+lines follow the damage, both files are first copied to ``*.damaged``.
 """
 
 import json
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from ensemble_search.problems.base import Problem
 
 
-#: Seconds between two syncs: a machine crash loses no more than the evaluations of so long.
+#: Seconds between syncs: a machine crash loses at most the evaluations of this time.
 SYNC = 1.0
 
 
@@ -75,23 +75,23 @@ class Record:
     error
         Validation error; None unless the status is ``ok``.
     suggest_seconds, fit_seconds, cpu_seconds
-        Wall seconds to suggest; wall seconds and CPU seconds to fit and predict.
+        Wall-clock seconds to suggest; wall-clock and CPU seconds to fit and predict.
     predict_seconds
-        Wall seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
+        Wall-clock seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
     memory_mb
         Peak resident memory of the worker during the evaluation, in MiB.
     error_type, message
-        What went wrong; empty or None for ``ok``.
+        Reason for the failure; empty or None for ``ok``.
     why
         The optimizer's reason for its choice.
     rest_seconds
-        Wall seconds from the end of the previous evaluation (or the start of the job) to the end of
-        this one, without suggesting and fitting: starting workers, reading, writing.
+        Wall-clock seconds from the end of the previous evaluation (or the start of the job) to the
+        end of this one, excluding suggesting and fitting: starting workers, reading, writing.
     began
-        Start of the interval of ``rest_seconds``, in ISO format: for the first evaluation, of the
-        search.
+        Start of the interval of ``rest_seconds``, in ISO format; for the first evaluation, the
+        start of the search.
     fidelity
-        Share of the training rows that it was fitted on, in (0, 1].
+        Share of the training rows that were fitted on, in (0, 1].
     planned_after
         Number of evaluations known when it was planned (``Optimizer.plan``).
     origin
@@ -131,7 +131,7 @@ class Record:
         why: dict[str, Any] | None = None,
         **others: Any,
     ) -> "Record":
-        """Make the record of an evaluation, with the loss of its predictions on ``labels``."""
+        """Create the record of an evaluation, with the loss of its predictions on ``labels``."""
         validation = test = error = None
         if evaluation.status == OK:
             assert evaluation.validation is not None
@@ -177,13 +177,13 @@ class Journal:
     shapes
         Shapes (n_samples, n_columns) of the validation and of the test predictions.
     wait
-        Wait for another process that is writing, instead of failing.
+        Whether to wait for another writing process instead of raising.
 
     Raises
     ------
     UserError
-        On entering: if the journal belongs to another search (the message says what differs), if
-        another process is writing, or if the folder cannot be written.
+        On entering: if the journal belongs to another search (the message lists the differences),
+        another process is writing, or the folder cannot be written.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class Journal:
         return self
 
     def __exit__(self, *exception) -> None:
-        with suppress(OSError):  # what is lost is evaluated again
+        with suppress(OSError):  # lost evaluations are repeated
             self._sync()
         self._files.close()
 
@@ -228,7 +228,7 @@ class Journal:
         Raises
         ------
         UserError
-            If the disk is full or the folder cannot be written; no partial data remain.
+            If the disk is full or the folder cannot be written; no partial data remains.
         """
         content = asdict(record)
         del content["validation"], content["test"]
@@ -247,7 +247,7 @@ class Journal:
                 self._sync()
         except BaseException as error:  # including a signal
             for file, size in ((self._lines, sizes[1]), (self._arrays, sizes[0])):
-                with suppress(OSError):  # the rest is dropped at the next start
+                with suppress(OSError):  # the next start drops the rest
                     os.ftruncate(file, size)
             if isinstance(error, OSError):
                 raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
@@ -261,14 +261,14 @@ class Journal:
         self._synced = time.monotonic()
 
     def share(self, output: Path) -> None:
-        """Keep the predictions in the files of the results, which hold those of all evaluations.
+        """Keep the predictions only in the result files, which hold those of all evaluations.
 
-        Where a folder cannot have links to files of the other, the journal keeps its own copy.
+        If hard links between the folders are impossible, the journal keeps its own copy.
 
         Parameters
         ----------
         output
-            Folder of the results, which are on disk.
+            Folder of the results, already on disk.
         """
         with suppress(OSError):
             for name in PREDICTIONS:
@@ -296,7 +296,7 @@ class Journal:
     def _unlink(self) -> None:
         self._shared = False
         for name in PREDICTIONS:
-            with suppress(OSError):  # what is left is shorter than the journal's own
+            with suppress(OSError):  # any remainder is shorter than the journal's own file
                 (self.folder / name).unlink(missing_ok=True)
 
     def _open(self, name: str, open_: ExitStack) -> int:
@@ -308,7 +308,7 @@ class Journal:
         path = self.folder / "fingerprint.json"
         try:
             found = read_json(path)
-        except Unusable:  # damaged or lost: the lines' checksums tell whose they are
+        except Unusable:  # damaged or lost: the lines' checksums identify the search
             write_json(path, self.fingerprint)
             return
         if found != self.fingerprint:
@@ -319,7 +319,7 @@ class Journal:
             )
 
     def _read(self) -> None:
-        """Read all complete records, and truncate the files after the last one."""
+        """Read all complete records and truncate the files after the last one."""
         lines = re.findall(rb"[^\n]*\n|[^\n]+", (self.folder / "journal.jsonl").read_bytes())
         linked = any((self.folder / name).exists() for name in PREDICTIONS)
         self.records = list(self._records(lines, self._from_links())) if linked else []
@@ -331,7 +331,7 @@ class Journal:
                 self.records, self._shared = own, False
         if dropped := len(lines) - len(self.records):
             kept = ""
-            if dropped > 1:  # more than the last evaluation is lost: keep the files for inspection
+            if dropped > 1:  # more than the last evaluation is lost: keep copies for inspection
                 for name in ("journal.jsonl", "predictions.f32", *PREDICTIONS):
                     with suppress(FileNotFoundError):
                         shutil.copyfile(self.folder / name, self.folder / f"{name}.damaged")
@@ -361,7 +361,7 @@ class Journal:
         return zlib.crc32(json.dumps([names, self.fingerprint], sort_keys=True).encode())
 
     def _from_links(self) -> Callable[[int, int], bytes]:
-        """Return a function of position and size that reads predictions from the linked files."""
+        """Return a function that reads predictions from the linked files by position and size."""
         parts = []
         for name, shape in zip(PREDICTIONS, self.shapes, strict=True):
             with suppress(Unusable):
@@ -375,12 +375,12 @@ class Journal:
     def _records(
         self, lines: Sequence[bytes], predictions: Callable[[int, int], bytes]
     ) -> Iterator[Record]:
-        """Read records until the first that is damaged.
+        """Read records up to the first damaged one.
 
         Parameters
         ----------
         predictions
-            Reads those of the evaluation at a position, whose size in bytes is given.
+            Function that reads an evaluation's predictions, given its position and size in bytes.
         """
         crc = self._first_crc()
         for at, line in enumerate(lines):
@@ -402,7 +402,7 @@ class Journal:
             yield Record(**content, validation=validation, test=test)
 
     def _content(self, text: bytes, number: int) -> dict[str, Any]:
-        """Parse a line whose checksum is right; raise :meth:`rejection` if it is not a record."""
+        """Parse a line with a valid checksum; raise :meth:`rejection` if it is not a record."""
         path = self.folder / "journal.jsonl"
         try:
             with reading(path):
@@ -414,13 +414,13 @@ class Journal:
             raise self.rejection(number, error.reason) from None
 
     def rejection(self, line: int, reason: str) -> Unusable:
-        """Return the error for an intact but invalid line: no disk damage, so it is not dropped."""
+        """Return the error for an invalid but undamaged line, which must not be dropped."""
         remedy = f"remove line {line} and what follows it, or the folder '{self.folder}'"
         return Unusable(self.folder / "journal.jsonl", f"line {line}: {reason}", remedy)
 
 
 class InMemory:
-    """The evaluations of a search that is not stored while it runs."""
+    """The evaluations of a search that keeps no journal."""
 
     def __init__(self):
         self.records: list[Record] = []
@@ -431,7 +431,7 @@ class InMemory:
 
 
 def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> list[str]:
-    """List how two fingerprints differ, as in ``settings.beta: 0.05 there, 0.1 here``."""
+    """List the differences of two fingerprints, such as ``settings.beta: 0.05 there, 0.1 here``."""
     lines = []
     for key in sorted({*old, *new}):
         a, b = old.get(key), new.get(key)
@@ -443,7 +443,7 @@ def differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> l
 
 
 def _data(record: Record) -> bytes:
-    """Return the predictions of an evaluation as they are stored; none if it has failed."""
+    """Return the stored bytes of an evaluation's predictions; empty if it failed."""
     if record.status != OK:
         return b""
     parts = record.validation, record.test

@@ -1,4 +1,4 @@
-"""Which evaluations a change of the limits could affect.
+"""Which evaluations could be affected by a change of limits.
 
 An evaluation within both the old and the new limits has the same result under both.
 """
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from ensemble_search.runtime.schema import Amount, Stored
 
-#: Measurements of an evaluation that are compared with the limits.
+#: Measurements that are compared with the limits.
 FIGURES = ("cpu_seconds", "fit_seconds", "memory_mb")
 
 
@@ -30,21 +30,21 @@ def could_change(
     Parameters
     ----------
     status
-        Its status under the old limits.
+        Status under the old limits.
     figures
-        Its :data:`FIGURES`, in seconds and MiB.
+        The :data:`FIGURES`, in seconds and MiB.
     old, new
         Limits: ``seconds`` (CPU seconds per thread) and ``memory_mb``.
     threads
-        Threads of the learners; each has its share of the CPU seconds.
+        Threads of the learners; the limit of CPU seconds applies per thread.
     """
     if status == "timeout" and new["seconds"] > old["seconds"]:
         return True
     if status == "memory" and new["memory_mb"] > old["memory_mb"]:
         return True
     if status != "timeout" and new["seconds"] < old["seconds"]:
-        # The wall-clock limit is more than twice the CPU limit and pauses on a busy machine: an
-        # evaluation with far fewer CPU seconds can only have waited.
+        # The wall-clock limit is more than twice the CPU limit and pauses on a busy machine, so an
+        # evaluation that used far fewer CPU seconds must have been waiting.
         if figures["cpu_seconds"] > new["seconds"] * threads:
             return True
         if figures["fit_seconds"] > 2 * new["seconds"]:
@@ -59,7 +59,7 @@ def unaffected(
     new: Mapping[str, float],
     threads: int = 1,
 ) -> int:
-    """Count the evaluations before the first one that :func:`could_change`."""
+    """Count the evaluations before the first that :func:`could_change`."""
     count = 0
     for status, figures in evaluations:
         if could_change(status, figures, old, new, threads):

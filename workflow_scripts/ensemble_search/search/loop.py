@@ -25,7 +25,7 @@ from ensemble_search.spaces.base import Space
 
 @dataclass(frozen=True)
 class _UnderWay:
-    """A started evaluation that is not stored yet."""
+    """A started evaluation that has not been stored yet."""
 
     suggestion: Suggestion
     suggest_seconds: float
@@ -51,8 +51,8 @@ def run(
 
     Given evaluations (``search.given``) are the first records of the journal.
 
-    Results do not depend on the number of evaluators: evaluations are stored in the order of their
-    suggestions, whichever ends first.
+    Results do not depend on the number of evaluators: evaluations are stored in the order of
+    suggestion, not of completion.
 
     Parameters
     ----------
@@ -61,18 +61,18 @@ def run(
     evaluators
         At least one; several evaluate the suggestions of a plan concurrently.
     budget
-        Total evaluations, full fits or seconds of fitting, including those in the journal, but for
-        given evaluations.
+        Total evaluations, full fits or seconds of fitting, including those in the journal but
+        excluding given evaluations.
     seed
-        Study's seed and repeat.
+        The study's seed and the repeat.
     problem
-        Type of the problem, with the metric.
+        Problem type and metric.
     progress
         Called with all records after every evaluation.
     check
         Called before an evaluation is stored; an exception ends the search without storing it.
     since
-        When the job started, as ``time.monotonic``; by default, now.
+        Start of the job by ``time.monotonic``; default: now.
 
     Returns
     -------
@@ -87,10 +87,10 @@ def run(
         If the budget's evaluations are exhausted before enough have succeeded, or the optimizer
         plans nothing.
     EvaluatorError
-        If an evaluator fails; raised when the evaluations suggested before have been stored.
+        If an evaluator fails; raised after storing the evaluations suggested earlier.
     """
 
-    # Filled below, and changed by the functions between.
+    # Set below, and changed by the functions in between.
     known = 0
     begun = time.monotonic() if since is None else since
     observations: tuple[Observation, ...] = ()
@@ -159,10 +159,10 @@ def run(
     for record in journal.records[: budget.end(journal.records)]:
         try:
             observations += (observed(record),)
-        except UserError as error:  # not a configuration of the space
-            assert isinstance(journal, Journal)  # others begin empty
+        except UserError as error:  # the configuration is not in the space
+            assert isinstance(journal, Journal)  # other journals begin empty
             raise journal.rejection(len(observations) + 1, str(error)) from None
-    # The plan of the last evaluation continues.
+    # Continue the plan of the last evaluation.
     known = journal.records[-1].planned_after if journal.records else 0
     suggestions = islice(plan(known), max(0, len(observations) - known), None)
     under_way: deque[_UnderWay] = deque()

@@ -1,7 +1,7 @@
-"""What an optimizer gets: observations of the evaluations and a random generator.
+"""Input of an optimizer: observations of the evaluations and a random generator.
 
-Together with the optimizer, the space and the worker, this code determines the result of a search;
-a change here changes the fingerprint of every search.
+Together with the optimizer, the space and the worker, this code determines the result of a search:
+any code change here changes the fingerprint of every search.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ensemble_search.spaces.base import Configuration
 
 
 def generator(seed: Sequence[int], iteration: int) -> np.random.Generator:
-    """Return the generator of an iteration, which depends on seed and iteration only."""
+    """Return the generator of an iteration, which depends only on seed and iteration."""
     return np.random.default_rng([*seed, iteration])
 
 
@@ -30,9 +30,9 @@ def observation(
     seconds: float = 0.0,
     given: bool = False,
 ) -> Observation:
-    """Make the observation of an evaluation from its stored predictions ``validation``.
+    """Create the observation of an evaluation from its stored predictions ``validation``.
 
-    The observation has a read-only copy of them.
+    The observation holds a read-only copy of them.
     """
     if status != OK or validation is None or error is None:
         return Observation(configuration, status, float("nan"), None, fidelity, seconds, given)

@@ -13,9 +13,9 @@ from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.search.budget import COUNTED, Budget, made
 from ensemble_search.search.journal import Record
 
-#: Seconds between two reports.
+#: Seconds between reports.
 INTERVAL = 1
-#: The limits of an evaluation, by the status of those that reach them.
+#: The limits of an evaluation, by the status when they are reached.
 LIMITS = {"timeout": "seconds", "memory": "memory_mb"}
 
 
@@ -29,7 +29,7 @@ class Progress:
     job
         The search's job; ``dataset``, ``search``, ``repeat`` and ``metric`` are used.
     budget
-        Its budget.
+        The search's budget.
     found
         Evaluations in the journal at the start.
     """
@@ -46,7 +46,7 @@ class Progress:
             self._say(f"{self.name}: continues after {self.resumed} evaluations")
 
     def __call__(self, records: list[Record]) -> None:
-        """Report on the evaluations so far, unless that has been done."""
+        """Report on the evaluations so far, unless already reported."""
         now, over = time.monotonic(), self.budget.end(records) is not None
         if len(records) == self._reported or (now - self._said < INTERVAL and not over):
             return
@@ -62,9 +62,9 @@ class Progress:
         )
 
     def _left(self, state: dict[str, Any]) -> str:
-        """Go by the pace since this job has started, as its workers may evaluate side by side.
+        """Estimate the time left from the pace since the job started, with concurrent workers.
 
-        Empty where it has made no progress, as with failures where successes are counted.
+        Empty without progress, such as if all evaluations failed and successes are counted.
         """
         start, before = self._start
         done, left = state["done"] - before, max(0, state["budget"] - state["done"])
@@ -78,10 +78,10 @@ class Progress:
 
 
 def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
-    """Count a search's evaluations and failures, and sum up its seconds; without given ones.
+    """Count a search's evaluations and failures, and sum its seconds, without given evaluations.
 
     ``done`` and ``budget`` are evaluations (successes if the budget counts these), full fits, or
-    (CPU) seconds of fitting, as ``unit`` says. ``best_error`` is of given evaluations, too.
+    (CPU) seconds of fitting; ``unit`` names which. ``best_error`` includes given evaluations.
     """
     own = made(records)
     succeeded = sum(r.status == OK for r in own)
@@ -104,13 +104,13 @@ def summary(records: list[Record], budget: Budget) -> dict[str, Any]:
 
 
 def best_error(records: list[Record]) -> float | None:
-    """Return the lowest error of evaluations on all training rows; None if there is none."""
+    """Return the lowest error of evaluations on all training rows; None if there are none."""
     errors = (r.error for r in records if r.error is not None and r.fidelity == 1)
     return min(errors, default=None)
 
 
 def amount(state: dict[str, Any]) -> str:
-    """Format the used part of a budget: ``5/20``, ``5 in 2.33/20 fits`` or ``5 in 12/60 s``.
+    """Format the used portion of a budget: ``5/20``, ``5 in 2.33/20 fits`` or ``5 in 12/60 s``.
 
     See :func:`summary`.
     """
@@ -123,7 +123,7 @@ def amount(state: dict[str, Any]) -> str:
 
 
 def most_failed(counts: Mapping[str, int]) -> str:
-    """Note that most evaluations of a search failed, and what to do; empty if they did not.
+    """Return advice if most evaluations of a search failed; empty otherwise.
 
     Parameters
     ----------

@@ -24,10 +24,10 @@ Shapes = tuple[tuple[int, int], tuple[int, int]]
 def write(
     output: Path, records: list[Record], space: Space, shapes: Shapes, table: Table | None = None
 ) -> tuple[str, ...]:
-    """Write the observations and the predictions of a search; return the names of the files.
+    """Write the observations and predictions of a search; return the file names.
 
-    If the evaluations were looked up in a table, their positions in it are written (column
-    ``entry``, from 0) instead of the predictions.
+    If the evaluations were looked up in a table, their positions in it (column ``entry``, from 0)
+    are written instead of the predictions.
     """
     columns: dict[str, Any] = {"iteration": np.arange(1, len(records) + 1)}
     columns["status"] = [r.status for r in records]
@@ -64,9 +64,9 @@ def write_manifest(
     Parameters
     ----------
     about
-        What the search is, and ``resumed_after``.
+        Description of the search, and ``resumed_after``.
     started
-        When the job started, as ``time.monotonic``.
+        Start of the job by ``time.monotonic``.
     written
         Names of the other files.
     """
@@ -96,7 +96,7 @@ def write_manifest(
 
 
 def seconds(record: Record) -> float:
-    """Wall seconds of an evaluation, including its suggestion."""
+    """Wall-clock seconds of an evaluation, including its suggestion."""
     return record.suggest_seconds + record.fit_seconds
 
 

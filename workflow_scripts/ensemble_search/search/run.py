@@ -1,4 +1,4 @@
-"""Run a search job: from job and split to the files of a finished search."""
+"""Run a search job: from job description and split to the files of a finished search."""
 
 import os
 from contextlib import ExitStack
@@ -62,25 +62,27 @@ def run_job(
     workers
         Concurrent evaluations, each with ``threads`` threads; results do not depend on it.
     table
-        Its configurations are the space, and are looked up instead of fitted.
-        Such a search keeps no journal; an interrupted one starts over.
+        Its configurations are the space, and evaluations are looked up instead of fitted. Such a
+        search keeps no journal; if interrupted, it starts over.
     share
-        Folder for the evaluations that searches share, of all data sets and splits: what is there
-        is looked up, what is not is fitted and added.
+        Folder for evaluations shared between searches, of all data sets and splits: existing ones
+        are looked up, others are fitted and added.
     tables
-        Folder of tables of all data sets and splits, to look up in first; needs ``share``.
+        Folder of tables for all data sets and splits, where evaluations are looked up first; needs
+        ``share``.
     warm_start
-        The search begins with its evaluations, which its budget does not count.
+        Table whose evaluations the search begins with; the budget does not count them.
     started
-        When the job started, as ``time.monotonic``; by default, when the process did.
+        Start of the job by ``time.monotonic``; default: the start of the process.
     make_evaluator
-        Makes the evaluators; by default, of worker processes.
+        Creates the evaluators; default: worker processes.
 
     Raises
     ------
     UserError
         If a key of the job is missing or wrong, the split cannot be used, the journal cannot be
-        read or written, the code changes meanwhile, or a table is not of this job or too small.
+        read or written, the code changes during the run, or a table does not match the job or is
+        too small.
     EvaluatorError
         If an evaluator fails.
     """
@@ -139,7 +141,7 @@ def run_job(
                 if tables:
                     beside = _beside(tables / place, identity, shapes, inputs.y_validation)
                     stored = TableEvaluator(beside, problem)
-                # Longer than an evaluation takes, unless it is suspended.
+                # Longer than any evaluation takes, unless it is suspended.
                 patience = 60 + 3 * job["limits"]["seconds"]
                 evaluators = [SharedEvaluator(e, store, patience, stored) for e in evaluators]
             for evaluator in evaluators:
@@ -163,7 +165,7 @@ def run_job(
             since=started,
         )
         progress(records)
-        # Under the lock, so that no other job writes these files.
+        # Write while holding the lock, so that no other job writes these files.
         written = results.write(output, records, space, shapes, table)
         if isinstance(journal, Journal) and len(records) == len(journal.records):
             journal.share(output)
@@ -182,7 +184,7 @@ def run_job(
     results.write_manifest(output, about, records, started, written)
 
 
-# Jobs of a process may be repeats of one search.
+# Cached, because the jobs of a process may be repeats of one search.
 
 
 @cache
@@ -199,7 +201,7 @@ def _table_space(space: Space, table: Table, shares: tuple[float, ...]) -> Table
 def _beside(
     folder: Path, identity: dict[str, Any], shapes: results.Shapes, labels: np.ndarray
 ) -> Table:
-    """Read a table, and check that its evaluations are what the fits of a search would give."""
+    """Read a table and check that its evaluations equal those that the search would fit."""
     table = Table.read(folder)
     table.check(identity["space"], identity["data"], identity["limits"], shapes)
     table.check_losses(labels)

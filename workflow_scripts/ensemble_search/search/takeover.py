@@ -1,4 +1,4 @@
-"""Reuse of evaluations from the journals of earlier versions of a search."""
+"""Reuse of evaluations from journals of earlier versions of a search."""
 
 import sys
 from contextlib import suppress
@@ -15,14 +15,14 @@ from ensemble_search.search.limits import FIGURES, Limits, unaffected
 def take_over(journal: Journal) -> None:
     """Copy the evaluations that a change of limits does not affect to a new journal.
 
-    They come from a neighbouring journal that differs only in the limits, and precede the first
-    evaluation that could end differently. Otherwise, the differences to the latest journal are
-    logged.
+    They come from a neighbouring journal that differs only in the limits, up to the first
+    evaluation that could end differently. If there is no such journal, the differences from the
+    latest one are logged.
 
     Parameters
     ----------
     journal
-        Open, and empty.
+        The new journal, open and empty.
     """
     found = list(journal.folder.parent.glob("*/fingerprint.json"))
     others = {p.parent: _fingerprint(p) for p in found if p.parent != journal.folder}

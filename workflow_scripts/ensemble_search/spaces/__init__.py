@@ -1,1 +1,1 @@
-"""Configuration spaces, one file each; the file name is the name in the study."""
+"""Configuration spaces, one file each; the file name is the name that studies use."""

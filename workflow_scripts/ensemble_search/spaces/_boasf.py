@@ -1,4 +1,4 @@
-"""The spaces of the BOASF paper, of 16 algorithms and of one."""
+"""The spaces of the BOASF paper, with 16 algorithms or one."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 class Boasf(Divbo):
     """16 classifiers with the hyperparameters of auto-sklearn.
 
-    Before them, constant columns are dropped and the others rescaled; classes may have weights.
+    Before classification, constant columns are dropped and the others rescaled; classes may be
+    weighted.
     """
 
     tasks: ClassVar = ("classification",)
     libraries: ClassVar[tuple[str, ...]] = ("xgboost",)
-    #: What the worker imports before the first evaluation.
+    #: Modules that the worker imports before the first evaluation.
     modules: ClassVar[tuple[str, ...]] = (
         "ensemble_search.learners.boasf",
         "ensemble_search.learners.pipeline",
@@ -74,7 +75,7 @@ class Boasf(Divbo):
 
 
 class BoasfLogistic(Boasf):
-    """The authors' code: logistic regression in the place of XGBoost."""
+    """The space in the authors' code: logistic regression instead of XGBoost."""
 
     libraries: ClassVar = ()
     modules: ClassVar = tuple(name for name in Boasf.modules if name != "xgboost")

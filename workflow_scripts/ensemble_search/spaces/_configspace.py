@@ -38,7 +38,7 @@ def rules(space: "ConfigurationSpace", columns: Sequence[Column]) -> Rules:
 def _tests(
     condition, method: str, space: "ConfigurationSpace", columns: Sequence[Column]
 ) -> Iterator[tuple[Test, list[int]]]:
-    """Yield tests that are all met if a condition or clause is, and what they depend on."""
+    """Yield tests that together amount to a condition or clause, and what each depends on."""
     from ConfigSpace import AndConjunction, ForbiddenAndConjunction
 
     meets = getattr(condition, method)

@@ -22,19 +22,19 @@ class Column:
     name
         Name of the hyperparameter.
     lower, upper
-        Bounds of numbers; first and last index of categories and ordinal levels.
+        Bounds of a number; first and last index of categories or ordinal levels.
     log
-        Whether unit scale is logarithmic.
+        Whether the unit scale is logarithmic.
     whole
         Whether the numbers are integers.
     categorical
-        Whether entries are category indices (unit-scale positions otherwise).
+        Whether entries are category indices (otherwise, positions in unit scale).
     choices
         Categories or ordinal levels; None for other numbers.
     default
         Entry of the default value.
     low, high
-        Part of [0, 1] that :meth:`draw` draws from; all of it, unless the range is cut into pieces.
+        Interval that :meth:`draw` maps to; all of [0, 1] unless the range is cut into pieces.
     first, last
         Lowest and highest entry of the piece.
     open
@@ -62,7 +62,7 @@ class Column:
         Raises
         ------
         UserError
-            Unless it is a uniform ``Float``, ``Integer`` or ``Categorical``, or an ``Ordinal``.
+            If it is neither a uniform ``Float``, ``Integer`` or ``Categorical`` nor an ``Ordinal``.
         """
         from ConfigSpace import (
             CategoricalHyperparameter,
@@ -126,7 +126,7 @@ class Column:
         return [self.value(number) for number in self._alone.numbers(0, entries).tolist()]
 
     def value(self, number: float) -> Any:
-        """Return the value of what :meth:`number` returns."""
+        """Return the value for a result of :meth:`number`."""
         if self.choices is not None:
             return self.choices[int(number)]
         return int(number) if self.whole else number
@@ -136,7 +136,7 @@ class Column:
         return self._alone.draw(0, uniform)
 
     def positions(self, entries: np.ndarray, shift: float = 0.0) -> np.ndarray:
-        """Return where in [0, 1] :meth:`draw` has numbers, given by their entries.
+        """Return the positions in [0, 1] that :meth:`draw` maps to these entries.
 
         ``shift`` is added to the numbers: -0.5 and 0.5 give the ends of an integer's interval.
         """
@@ -144,26 +144,26 @@ class Column:
         return (scaled - self.low) / (self.high - self.low)
 
     def scaled(self, numbers: np.ndarray) -> np.ndarray:
-        """Return where in [0, 1] the draws of the whole range have numbers."""
+        """Return the positions in [0, 1] of numbers, for draws from the whole range."""
         lower, upper = self.ends
         return ((np.log(numbers) if self.log else numbers) - lower) / (upper - lower)
 
     def entries(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the entries of numbers, or of indices of categories, within the range."""
+        """Return the entries of numbers or category indices, clipped to the range."""
         return self._alone.entries(0, numbers)
 
     def nearest(self, positions: np.ndarray) -> np.ndarray:
-        """Return the entries nearest to positions in unit scale; categories stay."""
+        """Return the entries nearest to positions in unit scale; categories are unchanged."""
         return self._alone.nearest(0, positions)
 
     def holds(self, entries: np.ndarray) -> np.ndarray:
-        """Return which entries are not outside this piece of a range, bool."""
+        """Return which entries lie within this piece of a range, bool."""
         above = entries >= self.last if self.open else entries > self.last
         return ~(above | (entries < self.first))
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Ends of the domain in the scale of entries."""
+        """Ends of the domain on the scale of entries."""
         if self.categorical:
             return 0.0, 1.0
         lower, upper = (math.log(x) if self.log else x for x in (self.lower, self.upper))
@@ -171,20 +171,20 @@ class Column:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Ends of the domain in the scale of draws, with half an integer on each side."""
+        """Ends of the domain on the scale of draws; for integers, extended by 0.5 on each side."""
         margin = 0.5 if self.whole else 0.0
         lower, upper = self.lower - margin, self.upper + margin
         return (math.log(lower), math.log(upper)) if self.log else (lower, upper)
 
     @property
     def decimals(self) -> int:
-        """Decimals of numbers that are neither integers nor in log scale."""
+        """Decimals of numbers that are neither integers nor on a log scale."""
         plain = not (self.whole or self.log) and self.upper > self.lower
         return DIGITS - math.ceil(math.log10(self.upper - self.lower)) if plain else 0
 
     @property
     def few(self) -> bool:
-        """Whether all other values are neighbours."""
+        """Whether there are so few values that all others are neighbours."""
         return self.categorical or (self.whole and self.upper - self.lower <= NEIGHBOURS)
 
     @cached_property
@@ -197,15 +197,15 @@ SPREAD = 0.2  # their standard deviation in unit scale
 
 
 class Columns:
-    """Columns side by side, to map the cells of all of them in one go.
+    """Several columns, to map the cells of all at once.
 
-    Methods take ``of``, the index of each cell's column: int, of the shape of the cells, or one
-    for all cells. A cell's result has the same bits whatever the other cells are.
+    Methods take ``of``, the column index of each cell: int, of the shape of the cells, or a single
+    index for all cells. A cell's result has the same bits regardless of the other cells.
 
     Parameters
     ----------
     columns
-        In order.
+        The columns, in order.
     """
 
     def __init__(self, columns: Sequence[Column]):
@@ -228,7 +228,7 @@ class Columns:
         self._first = _array(c.first if c.whole else -math.inf for c in columns)
         self._last = _array(c.last if c.whole else math.inf for c in columns)
         self._pieces = any(c.low != 0 or c.high != 1 for c in columns)
-        # The entries of all columns that have few, one after the other, and where each begins.
+        # Concatenated entries of all columns with few values, and where each column begins.
         self.few = np.array([c.few for c in columns], dtype=bool)
         sizes = [int(c.upper - c.lower) + 1 if c.few else 0 for c in columns]
         self._sizes, self._starts = np.array(sizes), np.cumsum([0, *sizes])[:-1]
@@ -237,9 +237,9 @@ class Columns:
         self._all = self._entries(of, numbers)
 
     def draw(self, of, uniform: np.ndarray) -> np.ndarray:
-        """Turn draws from [0, 1) into entries that are uniform over the domain.
+        """Map draws from [0, 1) to entries that are uniform over the domain.
 
-        Every integer has the interval of length 1 around it (its share in log scale).
+        Every integer gets the interval of length 1 around it (its share on a log scale).
         """
         if self._pieces:
             uniform = self._low[of] + uniform * self._share[of]
@@ -254,24 +254,24 @@ class Columns:
         return np.clip(entries, self._first[of], self._last[of]) if self._pieces else entries
 
     def entries(self, of, numbers: np.ndarray) -> np.ndarray:
-        """Return the entries of numbers, or of indices of categories, within the range."""
+        """Return the entries of numbers or category indices, clipped to the range."""
         return self._entries(of, self._round(of, numbers))
 
     def numbers(self, of, entries: np.ndarray) -> np.ndarray:
-        """Return the numbers of entries, or indices of categories; see :meth:`Column.value`."""
+        """Return the numbers or category indices of entries; see :meth:`Column.value`."""
         scaled = self._scale[of] + entries * self._scale_width[of]
         return self._round(of, self._unscale(of, scaled))
 
     def nearest(self, of, positions: np.ndarray) -> np.ndarray:
-        """Return the entries nearest to positions in unit scale; categories stay."""
+        """Return the entries nearest to positions in unit scale; categories are unchanged."""
         return self._entries(of, self.numbers(of, positions))
 
     def neighbours(
         self, of: np.ndarray, entries: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return indices of cells, ascending, and for each a neighbouring entry.
+        """Return the cell index, ascending, and the entry of every neighbour.
 
-        See ``Space.neighbours``. Draws are cell by cell.
+        See ``Space.neighbours``. Random numbers are drawn cell by cell.
         """
         from scipy.special import ndtr, ndtri
 
@@ -301,10 +301,10 @@ class Columns:
         return cells[order], np.concatenate([others, near[rows, places]])[order]
 
     def _entries(self, of, numbers: np.ndarray) -> np.ndarray:
-        """Return the entries of rounded numbers; overwrites them."""
+        """Return the entries of rounded numbers; this overwrites them."""
         if self._log.any():
             log = np.flatnonzero(np.broadcast_to(self._log[of], numbers.shape))
-            # Not numpy's logarithm, whose last bits depend on the processor.
+            # The last bits of NumPy's logarithm depend on the processor.
             numbers[log] = list(map(math.log, numbers[log].tolist()))
         return np.round((numbers - self._scale[of]) / self._scale_width[of], DIGITS + 4)
 
@@ -315,7 +315,7 @@ class Columns:
         return scaled
 
     def _round(self, of, numbers: np.ndarray) -> np.ndarray:
-        """Round to eight digits (of the range, or of the number where the scale is log)."""
+        """Round to eight digits of the range or, on a log scale, of the number."""
         digits = self._decimals[of]
         log = np.broadcast_to(self._log[of] & ~self._whole[of], numbers.shape)
         if log.any():

@@ -38,7 +38,7 @@ class RandomForest(_Esmbo):
 
 
 class GradientBoosting(_Esmbo):
-    """Gradient boosted trees, for regression with the Huber loss: 3 hyperparameters."""
+    """Gradient boosted trees, with the Huber loss in regression: 3 hyperparameters."""
 
     tasks = ("classification", "regression")
     learner: ClassVar = {

@@ -6,12 +6,12 @@ from ensemble_search.spaces.base import Space
 
 
 def features(space: Space, points: np.ndarray) -> np.ndarray:
-    """Return what distances between configurations are of (Dodge et al., 2017, Section 3).
+    """Return the features for distances between configurations (Dodge et al., 2017, Section 3).
 
-    A number counts by its position in unit scale. A categorical has a column for every category,
-    1 for its own, so that two categories differ by a squared distance of 2. The i-th level of an
-    ordinal has i ones and zeros after them. All columns of an inactive hyperparameter are 0, unlike
-    in :meth:`Space.encode`, which gives it a value that it does not have.
+    The feature of a number is its position in unit scale. A categorical is one-hot encoded, so that
+    two categories have a squared distance of 2. The i-th level of an ordinal has i ones followed by
+    zeros. All columns of an inactive hyperparameter are 0, unlike in :meth:`Space.encode`, which
+    fills in a default.
 
     Parameters
     ----------

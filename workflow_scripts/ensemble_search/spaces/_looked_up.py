@@ -1,4 +1,4 @@
-"""Spaces of models that were made elsewhere: their evaluations can be looked up, but not fitted."""
+"""Spaces of models fitted elsewhere: evaluations can be looked up, but not fitted."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,7 +20,7 @@ class LookedUp(Space):
     Attributes
     ----------
     hyperparameters
-        As in the space of :meth:`drivers.base.Driver.suggest`.
+        In the format of :meth:`drivers.base.Driver.suggest`.
     """
 
     tasks: ClassVar[tuple[str, ...]] = TASKS

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class OneLearner(Space):
-    """The hyperparameters of a learner, under their short names."""
+    """The hyperparameters of one learner, by their short names."""
 
     has_algorithms: ClassVar[bool] = False
     #: Name of the learner in the module ``learners``, by task.
     learner: ClassVar[Mapping[str, str]]
-    #: Whether features are standardised before.
+    #: Whether features are standardised first.
     standardised: ClassVar[bool] = False
-    #: What the worker imports before the first evaluation.
+    #: Modules that the worker imports before the first evaluation.
     modules: ClassVar[tuple[str, ...]] = (
         "ensemble_search.learners.esmbo",
         "ensemble_search.learners.mlp",
@@ -38,7 +38,7 @@ class OneLearner(Space):
     @property
     @abstractmethod
     def learners(self) -> ModuleType:
-        """The module of the learner, imported here: code versions follow imports."""
+        """The learner's module, imported here because code versions follow imports."""
 
     @property
     def operator(self) -> "Operator":

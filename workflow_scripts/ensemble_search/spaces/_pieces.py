@@ -1,4 +1,4 @@
-"""Spaces cut into pieces: parts in which every hyperparameter keeps to a part of its range."""
+"""Spaces cut into pieces, in each of which every hyperparameter has a part of its range."""
 
 from dataclasses import replace
 from itertools import product
@@ -21,7 +21,7 @@ def check(space: Space, number: int) -> None:
     Raises
     ------
     UserError
-        In one line, that follows the name of a setting.
+        In one line that continues the name of a setting.
     """
     for column in varied(space):
         size = int(column.upper - column.lower) + 1
@@ -35,18 +35,18 @@ def check(space: Space, number: int) -> None:
 
 
 def cut(space: Space, number: int) -> dict[str, Space]:
-    """Cut every range into equal pieces; return the Cartesian product, by the numbers of pieces.
+    """Cut every range into equal pieces; return their Cartesian product, keyed by piece numbers.
 
-    Ranges are cut as they are, those in log scale too, whose draws stay in log scale. Categories
-    and integers are cut between them, into parts of as many as the others or, the first ones, one
-    more. What has one value is left as it is.
+    Log-scaled ranges are also cut on the linear scale, but draws stay on the log scale. Categories
+    and integers are divided into parts of equal size, the first ones larger by one if needed.
+    Hyperparameters with a single value are unchanged.
 
     Parameters
     ----------
     space
         See :func:`check`.
     number
-        Of the pieces, at least 2.
+        Number of pieces, at least 2.
     """
     names = {column.name for column in varied(space)}
     parts = [_pieces(c, number) if c.name in names else {"": c} for c in space.columns]
@@ -59,7 +59,7 @@ def cut(space: Space, number: int) -> dict[str, Space]:
 
 
 def _pieces(column: Column, number: int) -> dict[str, Column]:
-    """Cut a range; return the pieces by their names, with numbers from 1."""
+    """Cut a range; return the pieces by name, numbered from 1."""
     if column.whole:
         size = column.upper - column.lower + 1
         ends = column.lower - 0.5 + np.ceil(np.arange(number + 1) * size / number)

@@ -11,16 +11,16 @@ Test = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Among:
-    """The test whether a category or ordinal level is one of some.
+    """Test whether a category or ordinal level is in a set.
 
     Attributes
     ----------
     index
-        Of the hyperparameter.
+        Index of the hyperparameter.
     steps
-        Factor that makes its entries indices of the choices.
+        Factor that turns its entries into indices of the choices.
     legal
-        Bool, of shape (n_choices + 1,); the last one if it is inactive.
+        Bool, of shape (n_choices + 1,); the last entry applies if it is inactive.
     """
 
     index: int
@@ -31,7 +31,7 @@ class Among:
         return self.legal[self.choices(points)]
 
     def choices(self, points: np.ndarray) -> np.ndarray:
-        """Return the indices of the choices; after the last one if it is inactive."""
+        """Return the indices of the choices; n_choices if inactive."""
         entries = points[:, self.index]
         indices = np.full(len(points), len(self.legal) - 1)
         active = np.flatnonzero(~np.isnan(entries))
@@ -45,17 +45,17 @@ class Rules:
     Parameters
     ----------
     size
-        Number of hyperparameters, of which parents come before children.
+        Number of hyperparameters; parents come before children.
     conditions
         Tests of parents, with their indices and those of the children that are inactive if the test
         fails.
     forbidden
-        Combinations that are forbidden if all tests are met.
+        Groups of tests; a point that meets all tests of a group is forbidden.
 
     Attributes
     ----------
     parental
-        Which hyperparameters others depend on, bool, of shape (size,).
+        Whether other hyperparameters depend on each one, bool, of shape (size,).
     """
 
     def __init__(
@@ -73,15 +73,15 @@ class Rules:
             if not isinstance(test, Among):
                 self._steps.append((test, parents, np.asarray(children)))
                 continue
-            if test.index not in tables:  # what is active for each of the choices, of all children
+            if test.index not in tables:  # which children are active for each of the choices
                 tables[test.index] = np.ones((len(test.legal), size), dtype=bool)
                 self._steps.append((test, parents, tables[test.index]))
             tables[test.index][np.ix_(~test.legal, np.asarray(children))] = False
 
     def active(self, points: np.ndarray) -> np.ndarray:
-        """Return which entries are active, bool, of the shape of the points.
+        """Return which entries are active, bool, of the shape of ``points``.
 
-        Only the entries of parents count; inactive ones become NaN, in place.
+        Only the parents' entries matter; inactive parents are set to NaN in place.
         """
         active = np.ones(points.shape, dtype=bool)
         for test, parents, children in self._steps:

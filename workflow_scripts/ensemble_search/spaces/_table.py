@@ -11,19 +11,19 @@ from ensemble_search.spaces.base import Configuration, Space
 
 
 class TableSpace(Space):
-    """Another space, reduced to some of its configurations: whatever is drawn is one of them.
+    """Another space, reduced to some of its configurations: only these are drawn.
 
     Parameters
     ----------
     whole
-        The space that they are from; encoding and pipelines are the same.
+        Their original space; encoding and pipelines are the same.
     configurations
         The configurations, distinct.
     """
 
     def __init__(self, whole: Space, configurations: Sequence[Configuration]):
         self.whole = whole
-        self.libraries = whole.libraries  # type: ignore[misc]  # else of the class
+        self.libraries = whole.libraries  # type: ignore[misc]  # the class has its own
         self.tasks = (whole.task,)  # type: ignore[misc]
         self.task = whole.task
         self.all = tuple(configurations)
@@ -33,20 +33,20 @@ class TableSpace(Space):
         self._parts: dict[frozenset, np.ndarray] = {}
 
     def __len__(self) -> int:
-        """Return the number of configurations, in a part of the space those in the part."""
+        """Return the number of configurations in the space, or in this part of it."""
         return len(self._part(self.fixed))
 
     @property
     def name(self) -> str:
-        """As the other space."""
+        """See the original space."""
         return self.whole.name
 
     def define(self):
-        """As the other space."""
+        """See the original space."""
         return self.whole.configspace
 
     def pipeline(self, values: Mapping[str, Any], categorical: np.ndarray, threads: int):
-        """As the other space."""
+        """See the original space."""
         return self.whole.pipeline(values, categorical, threads)
 
     def configuration(self, values: Mapping[str, Any]) -> Configuration:
@@ -63,7 +63,7 @@ class TableSpace(Space):
             raise UserError(f"the table has no configuration {dict(values)}") from None
 
     def narrowed(self, columns: list[Column]) -> "TableSpace":
-        """See :meth:`Space.narrowed`; only the rows in the part are left."""
+        """See :meth:`Space.narrowed`; only the rows in the part remain."""
         part = super().narrowed(columns)
         assert isinstance(part, TableSpace)
         part.rows, part._parts = part.rows[part.holds(part.rows)], {}
@@ -72,7 +72,7 @@ class TableSpace(Space):
     def sample_points(
         self, size: int, rng: np.random.Generator, fixed: Mapping[str, Any] | None = None
     ) -> np.ndarray:
-        """Draw rows without replacement; all of them, in random order, if ``size`` is no less.
+        """Draw rows without replacement; at most all of them, in random order.
 
         Raises
         ------
@@ -97,9 +97,9 @@ class TableSpace(Space):
     def sobol_points(
         self, size: int, rng: np.random.Generator, *, shifted: bool = False
     ) -> np.ndarray:
-        """As :meth:`sample_points`, or ``shifted``, points of the whole space.
+        """As :meth:`sample_points` or, if ``shifted``, points of the whole space.
 
-        For those, see :meth:`nearest_new`.
+        :meth:`nearest_new` maps the latter to rows.
         """
         if shifted:
             return self.whole.restricted(self.fixed).sobol_points(size, rng, shifted=True)
@@ -108,13 +108,13 @@ class TableSpace(Space):
     def neighbour_points(
         self, old: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return none: all rows are candidates as it is, so there is nothing to climb for."""
+        """Return none: all rows are candidates anyway, so there is nothing to climb."""
         return self.rows[:0], np.empty(0, dtype=int)
 
     def mutate(
         self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
     ) -> tuple[Configuration, str] | None:
-        """Return the row that is nearest to a mutant, but for the configuration itself."""
+        """Return the row nearest to a mutant, except the configuration itself."""
         mutant = self.whole.restricted(self.fixed).mutate(configuration, rng, tries)
         if mutant is None:
             return None
@@ -128,7 +128,7 @@ class TableSpace(Space):
     def nearest_new(
         self, point: np.ndarray, seen: Collection[Configuration]
     ) -> Configuration | None:
-        """Return the nearest row that is not in ``seen``; None if all of them are."""
+        """Return the nearest row that is not in ``seen``; None if all are."""
         rows = self._part(self.fixed)
         for i in np.argsort(distances(self.columns, point, rows), kind="stable"):
             configuration = self._by_row[bytes(rows[i])]
@@ -149,10 +149,10 @@ class TableSpace(Space):
 
 
 def distances(columns: Sequence[Column], point: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Sum up how much rows differ from a point, of shape (n,).
+    """Return the distance of each row to a point, summed over hyperparameters, of shape (n,).
 
-    A number counts by the difference in unit scale; 1 for another category, and for what is active
-    in one of the two only.
+    A number adds the difference in unit scale; a different category, or a hyperparameter that is
+    active in only one of the two, adds 1.
     """
     apart = np.abs(rows - point)
     one, both = np.isnan(apart), np.isnan(rows) & np.isnan(point)

@@ -9,7 +9,7 @@ from ensemble_search.spaces.divbo import Divbo
 class AutogluonLike(Divbo):
     """Six learners with the hyperparameters that AutoGluon 0.4 searches."""
 
-    #: What the worker imports before the first evaluation.
+    #: Modules that the worker imports before the first evaluation.
     modules: ClassVar = (
         "catboost",
         "ensemble_search.learners.autogluon",

@@ -66,22 +66,22 @@ class Configuration(Mapping[str, Any]):
 class Space(ABC):
     """A conditional configuration space and its pipelines.
 
-    A space has its own file, ``spaces/<name>.py``, which defines one public subclass, and
-    may have ``modules``, which a worker imports before the first evaluation. Its hyperparameters
-    are ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
+    A space has its own file, ``spaces/<name>.py``, with one public subclass. It may list
+    ``modules`` for the worker to import before the first evaluation. Its hyperparameters are
+    ConfigSpace's ``Float``, ``Integer``, ``Categorical`` and ``Ordinal``.
 
     *Points* are configurations as float64 arrays of shape (n, n_hyperparameters), one column per
     hyperparameter in the order of :attr:`columns`: a number's position in unit scale, the index of
-    a category, or NaN if inactive. As numbers are rounded to eight digits, points and values
+    a category, or NaN if inactive. Numbers are rounded to eight digits, so points and values
     determine each other exactly: configurations read from a file have the same encoding to the last
     bit.
 
     Attributes
     ----------
     task
-        What the pipelines are for, one of :attr:`tasks`; see :meth:`for_task`.
+        Task of the pipelines, one of :attr:`tasks`; see :meth:`for_task`.
     fixed
-        Values of hyperparameters not searched; see :meth:`restricted`.
+        Values of hyperparameters that are not searched; see :meth:`restricted`.
     """
 
     #: The tasks that the space has pipelines for, ``classification`` and ``regression``.
@@ -93,7 +93,7 @@ class Space(ABC):
     task: str = "classification"
     fixed: Mapping[str, Any] = MappingProxyType({})
 
-    #: Further libraries whose versions can change predictions of the pipelines.
+    #: Additional libraries whose versions can change the pipelines' predictions.
     libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -109,21 +109,22 @@ class Space(ABC):
         values
             Active hyperparameters by name.
         categorical
-            Bool, of shape (n_features,): which input columns are one-hot or categorical codes.
+            Bool, of shape (n_features,): whether each input column holds one-hot or categorical
+            codes.
         threads
             Threads that a learner may start.
 
         Returns
         -------
         estimator
-            As in scikit-learn. For classification it has ``fit(X, y)``, ``predict_proba(X)`` and
-            ``classes_``; for regression ``fit(X, y)`` with y float64, of mean 0 and variance 1 on
-            the training rows, and ``predict(X)``, which returns an array of shape (n_samples,).
+            A scikit-learn estimator. For classification, it has ``fit(X, y)``, ``predict_proba(X)``
+            and ``classes_``; for regression, ``fit(X, y)`` with float64 ``y`` of mean 0 and
+            variance 1 on the training rows, and ``predict(X)``, which returns shape (n_samples,).
         """
 
     @property
     def name(self) -> str:
-        """Its name in studies: that of its file, or, where several share one, of its class."""
+        """Its name in studies: that of its file, or of its class if several share a file."""
         file = type(self).__module__.rpartition(".")[2]
         if file.startswith("_"):
             file = re.sub("(?<=.)(?=[A-Z])", "_", type(self).__name__).lower()
@@ -164,7 +165,7 @@ class Space(ABC):
         return {column.name: i for i, column in enumerate(self.columns)}
 
     def configuration(self, values: Mapping[str, Any]) -> Configuration:
-        """Make the configuration with these active values, as read from a journal.
+        """Create the configuration with these active values, as read from a journal.
 
         Raises
         ------
@@ -175,7 +176,7 @@ class Space(ABC):
         return self.configurations([values])[0]
 
     def configurations(self, many: Sequence[Mapping[str, Any]]) -> list[Configuration]:
-        """Make many configurations; see :meth:`configuration`."""
+        """Create many configurations; see :meth:`configuration`."""
         points = np.full((len(many), len(self.columns)), np.nan)
         rows: list[int] = []
         of: list[int] = []
@@ -199,12 +200,12 @@ class Space(ABC):
 
     @property
     def algorithms(self) -> list[str]:
-        """Values of the hyperparameter ``algorithm``, in order; none in a space of one learner.
+        """Values of the hyperparameter ``algorithm``, in order; empty in a space of one learner.
 
         Raises
         ------
         UserError
-            If it is missing in a space that is said to have it.
+            If it is missing although :attr:`has_algorithms` is true.
         """
         if not self.has_algorithms:
             return []
@@ -226,7 +227,7 @@ class Space(ABC):
         return part
 
     def narrowed(self, columns: list[Column]) -> "Space":
-        """Return the part of the space whose draws are from these columns, pieces of its own."""
+        """Return the part of the space with these columns, pieces of the space's own."""
         part = copy.copy(self)
         part.columns = columns
         part._together = Columns(columns)
@@ -246,9 +247,9 @@ class Space(ABC):
     ) -> list[Configuration]:
         """Draw ``size`` configurations uniformly from the conditional space.
 
-        Every hyperparameter is drawn uniformly (numbers in their scale), inactive ones are dropped,
-        and forbidden combinations redrawn. ``fixed`` values, such as ``{"algorithm": "knn"}``, are
-        not drawn.
+        Every hyperparameter is drawn uniformly (numbers on their scale), inactive ones are dropped,
+        and forbidden combinations are redrawn. ``fixed`` values, such as ``{"algorithm": "knn"}``,
+        are not drawn.
         """
         return self.at(self.sample_points(size, rng, fixed))
 
@@ -260,7 +261,7 @@ class Space(ABC):
         Categoricals, and numbers with at most five values, take every other value; other numbers
         take four draws from a Gaussian around the value, truncated to the domain, of standard
         deviation 0.2 in unit scale (fewer if draws fall on one integer). Hyperparameters that
-        become active get their default, those that become inactive are dropped.
+        become active get their default; those that become inactive are dropped.
         """
         return self.at(self.neighbour_points(configuration.point[None], rng)[0])
 
@@ -300,16 +301,16 @@ class Space(ABC):
         return points
 
     def independent_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """As :meth:`sample_points`, where that draws without replacement too."""
+        """As :meth:`sample_points`, but always with replacement."""
         return self.sample_points(size, rng)
 
     def sobol_points(
         self, size: int, rng: np.random.Generator, *, shifted: bool = False
     ) -> np.ndarray:
-        """Return the legal ones of the first ``size`` points of a random Sobol sequence.
+        """Return the legal points among the first ``size`` of a random Sobol sequence.
 
-        They fill the space more evenly than :meth:`sample_points`. The sequence is scrambled, or
-        ``shifted``: moved as a whole by one uniform vector, modulo 1 (Cranley and Patterson, 1976).
+        They fill the space more evenly than :meth:`sample_points`. The sequence is scrambled or, if
+        ``shifted``, moved as a whole by one uniform vector modulo 1 (Cranley and Patterson, 1976).
         """
         from scipy.stats.qmc import Sobol
 
@@ -326,7 +327,7 @@ class Space(ABC):
         return {i: self.columns[i].entry(value) for i, value in given}
 
     def _legal(self, uniform: np.ndarray, entries: Mapping[int, float]) -> np.ndarray:
-        """Return the legal points of numbers in [0, 1), of shape (n, n_hyperparameters)."""
+        """Return the legal points for numbers in [0, 1), of shape (n, n_hyperparameters)."""
         points = np.full(uniform.shape, np.nan)
         drawn = np.ones(uniform.shape, dtype=bool)
         for i, entry in entries.items():
@@ -360,7 +361,7 @@ class Space(ABC):
         Returns
         -------
         points
-            The neighbours, of shape (n_neighbours, n_hyperparameters), centre by centre.
+            The neighbours, of shape (n_neighbours, n_hyperparameters), grouped by centre.
         centres
             Index of each neighbour's centre, int, ascending, of shape (n_neighbours,).
         """
@@ -378,15 +379,15 @@ class Space(ABC):
         return points[legal], centres[legal]
 
     def nearest_points(self, points: np.ndarray) -> np.ndarray:
-        """Return the nearest configurations to points whose numbers are anywhere in unit scale.
+        """Return the configurations nearest to points with arbitrary positions in unit scale.
 
-        The forbidden ones are left out.
+        Forbidden ones are left out.
         """
         near = np.column_stack([c.nearest(points[:, i]) for i, c in enumerate(self.columns)])
         return near[~self._rules.forbids(near)]
 
     def compose(self, choose: Callable[[int], float]) -> np.ndarray | None:
-        """Make a point of entries chosen one by one, parents before children.
+        """Build a point from entries chosen one by one, parents before children.
 
         Parameters
         ----------
@@ -415,8 +416,7 @@ class Space(ABC):
     ) -> Configuration | None:
         """Return the configuration of a legal point; None if it is in ``seen``.
 
-        Where there are only some configurations (``TableSpace``), it is the nearest of those not
-        in ``seen``.
+        In a ``TableSpace``, return the nearest configuration not in ``seen``.
         """
         configuration = self.at(point[None])[0]
         return None if configuration in seen else configuration
@@ -426,8 +426,8 @@ class Space(ABC):
     ) -> tuple[Configuration, str] | None:
         """Give a random active hyperparameter another value, both drawn uniformly.
 
-        Those that become active get random values, those that become inactive are dropped;
-        forbidden combinations are redrawn.
+        Hyperparameters that become active get random values; those that become inactive are
+        dropped. Forbidden combinations are redrawn.
 
         Returns
         -------
@@ -454,12 +454,12 @@ class Space(ABC):
         return None
 
     def encode_points(self, points: np.ndarray) -> np.ndarray:
-        """As :meth:`encode`, of points."""
+        """As :meth:`encode`, but for points."""
         return np.where(np.isnan(points), self._defaults, points)
 
     @cached_property
     def categories(self) -> np.ndarray:
-        """Number of categories of every hyperparameter, 0 for numbers; int."""
+        """Number of categories of every hyperparameter, 0 if it is numerical; int."""
         return np.array(
             [len(c.choices) if c.categorical and c.choices else 0 for c in self.columns]
         )
@@ -470,7 +470,7 @@ class Space(ABC):
 
     @property
     def conditional(self) -> bool:
-        """Whether some hyperparameters are inactive at times."""
+        """Whether some hyperparameters can be inactive."""
         return bool(self._rules.parental.any())
 
     @property

@@ -1,6 +1,6 @@
 """The search space of the DivBO paper (Tables 6 and 7): 101 hyperparameters and 3 choices.
 
-Its form for regression, which the paper does not have, has 86 hyperparameters and 3 choices.
+The form for regression, which is not in the paper, has 86 hyperparameters and 3 choices.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Divbo(Space):
     """11 classifiers, 6 rescalers and 16 preprocessors (DivBO paper, Tables 6 and 7).
 
-    A pipeline rescales, preprocesses and classifies, in this order. For regression there are 10
+    A pipeline rescales, preprocesses and classifies, in this order. For regression, there are 10
     regressors and 14 preprocessors.
     """
 
@@ -42,7 +42,7 @@ class Divbo(Space):
         return {"rescaler": RESCALERS, "preprocessor": preprocessors, "algorithm": learners}
 
     def define(self) -> "ConfigurationSpace":
-        """Join the operators, with a choice node for every stage."""
+        """Combine the operators, with one choice node per stage."""
         from ensemble_search.learners.operators import joint_space
 
         return joint_space(self.stages)

@@ -1,4 +1,4 @@
-"""A small subspace of the DivBO paper's, of pipelines that fit in milliseconds, for tests."""
+"""A small subspace of the DivBO paper's, for tests: its pipelines fit in milliseconds."""
 
 from functools import cached_property
 

@@ -1,4 +1,4 @@
-"""Categories as numbers that a tree can split, in the order of its targets."""
+"""Categories as numbers that a tree can split, ordered by target."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ class Categories:
     Parameters
     ----------
     categories
-        Number of categories of each hyperparameter, 0 for numbers; int, of shape
+        Number of categories of each hyperparameter, 0 if it is numerical; int, of shape
         (n_hyperparameters,).
     """
 
@@ -31,21 +31,21 @@ class Categories:
     ) -> np.ndarray:
         """Order each hyperparameter's categories by the mean target of their rows.
 
-        For a numerical target, the best binary split of the categories is between neighbours in
-        this order (Breiman et al. 1984, Theorem 4.5). Ties are ordered at random. A category
-        without rows gets a random place, so that trees with their own orders disagree on it.
+        For a numerical target, the best binary split of categories lies between neighbours in this
+        order (Breiman et al. 1984, Theorem 4.5). Ties are ordered at random. A category without
+        rows gets a random place, so that trees, each with its own order, disagree on it.
 
         Parameters
         ----------
         codes
-            Of the rows, see :meth:`codes`.
+            Codes of the rows; see :meth:`codes`.
         targets
-            Of shape (n,).
+            Targets, of shape (n,).
 
         Returns
         -------
         places
-            float32, of shape (n_codes,): ``places[codes]`` are columns for a tree.
+            float32, of shape (n_codes,): ``places[codes]`` gives a tree's columns.
         """
         total = len(self._owners)
         counts = np.bincount(codes.ravel(), minlength=total)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-#: Every split looks at 5/6 of the columns; a leaf holds at least 3 rows.
+#: Every split considers 5/6 of the columns; a leaf holds at least 3 rows.
 TREE = {"max_features": 5 / 6, "min_samples_split": 3, "min_samples_leaf": 3}
 
 
@@ -23,7 +23,7 @@ def grow(rows: np.ndarray, targets: np.ndarray, size: int, rng: np.random.Genera
 
 
 def fitted(tree, columns: np.ndarray, targets: np.ndarray):
-    """Fit an estimator that is a tree, without scikit-learn's checks, which take half of the time.
+    """Fit a tree estimator without scikit-learn's checks, which take half of the time.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class _OnPairs(DiversitySurrogate):
         categories: np.ndarray,
         rng: np.random.Generator,
     ) -> DiversityModel:
-        """Fit the members; see :meth:`DiversitySurrogate.fit`. Of equal configurations, it is 0."""
+        """Fit the members; see :meth:`DiversitySurrogate.fit`. Equal configurations get 0."""
         pairs = Pairs.of(vectors, diversities, categories)
         if not pairs.varying.any():
             return lambda a, b: np.zeros((1, len(a), len(b)))
@@ -49,7 +49,7 @@ class BoostedPairs(_OnPairs):
     """Base of boosters, each on the pairs of a random 80 % of the configurations.
 
     Rows that share a configuration are dependent, so leaving out single rows would understate the
-    spread. Predictions are means over both orders of a pair, hence symmetric.
+    spread. Predictions average both orders of a pair, so they are symmetric.
     """
 
     models: int = Field(5, ge=1, description="Boosted models, the members.")
@@ -61,19 +61,20 @@ class BoostedPairs(_OnPairs):
     @staticmethod
     @abstractmethod
     def read(booster) -> PairTrees:
-        """Read the trees of one."""
+        """Read the trees of one booster."""
 
     def members(self, pairs: Pairs, rng: np.random.Generator) -> Sequence[Member]:
-        """Train the boosters; their trees predict."""
+        """Train the boosters; return predictions by their trees."""
         return [self.read(booster).predict for booster in self.boosters(pairs, rng)]
 
 
 class LightGBMPairs(BoostedPairs):
     """The surrogate of the DivBO paper: LightGBM regressors (Section 3.2).
 
-    The paper mentions several models without details: here they are 5 of 200 trees, each on the
-    pairs of a random 80 % of the configurations, averaged over both orders of a pair, with at least
-    5 pairs in a leaf (LightGBM's default, 20, can hardly split the pairs of ten configurations).
+    The paper mentions several models without details. Here there are 5 models of 200 trees, each
+    trained on the pairs of a random 80 % of the configurations. Predictions average both orders of
+    a pair; a leaf has at least 5 pairs (LightGBM's default, 20, can hardly split the pairs of ten
+    configurations).
     """
 
     def boosters(self, pairs: Pairs, rng: np.random.Generator) -> list:
@@ -88,11 +89,11 @@ class LightGBMPairs(BoostedPairs):
             "feature_fraction": 0.8,
             "use_missing": False,
             "deterministic": True,
-            "force_row_wise": True,  # a fifth faster here than by columns
+            "force_row_wise": True,  # a fifth faster here than column-wise
             "num_threads": 1,
             "verbosity": -1,
         }
-        # Binned once for all models; nearly all of the time goes into LightGBM's trees.
+        # Bin once for all models; LightGBM's trees take nearly all of the time.
         data = lightgbm.Dataset(pairs.rows, pairs.targets, params=parameters)
         data.construct()
         boosters = []
@@ -113,7 +114,7 @@ class RandomForestPairs(_OnPairs):
     """Probabilistic random forest (DivBO paper, Figure 2: PRF).
 
     Each tree is a member and learns from a bootstrap sample of the pairs, not of the
-    configurations. Predictions are means over both orders of a pair.
+    configurations. Predictions average both orders of a pair.
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest, the members of the model.")
@@ -124,7 +125,7 @@ class RandomForestPairs(_OnPairs):
         def member(tree) -> Member:
             def predict(a: np.ndarray, b: np.ndarray) -> np.ndarray:
                 result = np.empty((len(a), len(b)))
-                for j, other in enumerate(b):  # 5000 x 25 rows at once would take too much memory
+                for j, other in enumerate(b):  # 5000 x 25 rows at once would need too much memory
                     others = np.broadcast_to(other, a.shape)
                     orders = np.hstack([a, others]), np.hstack([others, a])
                     result[:, j] = sum(tree.predict(rows).ravel() for rows in orders) / 2
@@ -139,8 +140,8 @@ class LightGBMSingle(_OnPairs):
     """One LightGBM regressor on all ordered pairs, as in the DivBO authors' code; no spread.
 
     1000 trees of depth 5 learn the normal scores of the diversities (:func:`normal_scores`) and
-    predict each pair in one order, the first argument first, so predictions are not symmetric. They
-    are transformed back to diversities, which keeps their order.
+    predict each pair in one order, the first argument first, so predictions are not symmetric.
+    Transforming them back to diversities preserves their order.
     """
 
     trees: int = Field(1000, ge=1, description="Trees of the model.")
@@ -178,7 +179,7 @@ def normal_scores(values: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     values
-        Of shape (n,), n at least 2.
+        Of shape (n,), n >= 2.
     """
     from scipy.special import ndtri
     from scipy.stats import rankdata

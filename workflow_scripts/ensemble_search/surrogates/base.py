@@ -21,7 +21,7 @@ class PerformanceSurrogate(BaseModel, ABC):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    #: Whether it suits spaces in which hyperparameters are inactive at times.
+    #: Whether it supports spaces with conditions, where hyperparameters can be inactive.
     suits_conditions: ClassVar[bool] = True
 
     @abstractmethod
@@ -42,8 +42,8 @@ class PerformanceSurrogate(BaseModel, ABC):
         errors
             Validation errors without NaN, of shape (n,).
         categories
-            Number of categories of each hyperparameter, 0 of a number; int,
-            of shape (n_hyperparameters,).
+            Number of categories of each hyperparameter, 0 if it is numerical; int, of shape
+            (n_hyperparameters,).
         rng
             The only source of randomness.
 
@@ -58,7 +58,7 @@ class PerformanceSurrogate(BaseModel, ABC):
 class DiversitySurrogate(BaseModel, ABC):
     """Predicts diversities (DivBO paper, Eq. 3) of pairs of configurations (M_div).
 
-    A model has several members: their mean is the prediction, their spread its uncertainty.
+    A model has several members: their mean is the prediction, their spread the uncertainty.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -79,10 +79,10 @@ class DiversitySurrogate(BaseModel, ABC):
             Encoded configurations, of shape (n, n_hyperparameters), n >= 1; see
             ``Space.encode``.
         diversities
-            Their pairwise diversities, of shape (n, n), symmetric, zeros on the diagonal.
+            Pairwise diversities, of shape (n, n), symmetric with zeros on the diagonal.
         categories
-            Number of categories of each hyperparameter, 0 of a number; int,
-            of shape (n_hyperparameters,).
+            Number of categories of each hyperparameter, 0 if it is numerical; int, of shape
+            (n_hyperparameters,).
         rng
             The only source of randomness.
 
@@ -95,7 +95,7 @@ class DiversitySurrogate(BaseModel, ABC):
 
 
 def one_hot(vectors: np.ndarray, categories: np.ndarray) -> np.ndarray:
-    """One-hot encode categories, for models of numbers only.
+    """One-hot encode categories, for models that need numbers.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Diversity by a kernel on configurations that a forest learns."""
+"""Diversity from a kernel on configurations, learned by a forest."""
 
 import numpy as np
 from pydantic import Field
@@ -7,26 +7,27 @@ from ensemble_search.surrogates._categories import Categories
 from ensemble_search.surrogates._forest import fitted
 from ensemble_search.surrogates.base import DiversityModel, DiversitySurrogate
 
-LANDMARKS = 10  # observed configurations: trees learn the diversities to them
-STEPS = 2**20  # of a unit of diversity
+LANDMARKS = 10  # observed configurations to which trees learn the diversities
+STEPS = 2**20  # per unit of diversity
 
 
 class ForestKernel(DiversitySurrogate):
-    """Observed diversities of similar configurations; not from the DivBO paper, and far cheaper.
+    """Diversities observed for similar configurations: far cheaper, not from the DivBO paper.
 
-    Extremely randomized trees learn a configuration's diversities to ten random observed ones, and
-    are grown until every observed configuration has its own leaf (those that the trees cannot tell
-    apart share one, and one of them stands for all). Each tree is a member of the model: for a
-    pair, it predicts the diversity D_ij of the two observed configurations in whose leaves they
-    fall. So the members spread as the diversities of similar pairs do, and the mean is
-    sum_ij w_ij D_ij, where the weight w_ij is the share of the trees. Predictions are symmetric,
-    and D_ij for two observed configurations. Trees learn from n rows instead of n^2 pairs. Each
-    orders the categories by the diversities to one of the ten (``Categories.places``), so that
-    trees disagree on untried algorithms.
+    Extremely randomized trees learn a configuration's diversities to ten random observed ones. They
+    are grown until every observed configuration has its own leaf (those that the trees cannot
+    distinguish share a leaf, and one of them represents all). Each tree is a member of the model:
+    for a pair, it predicts the diversity D_ij of the two observed configurations in whose leaves
+    the pair falls. The members thus spread as the diversities of similar pairs do. The mean is
+    sum_ij w_ij D_ij, where the weight w_ij is the share of trees that predict D_ij. Predictions are
+    symmetric; for two observed configurations, they equal D_ij. Trees learn from n rows instead of
+    n^2 pairs. Each tree orders the categories by the diversities to one of the ten
+    (``Categories.places``), so that trees disagree on untried algorithms.
 
-    Diversities are rounded to multiples of 2^-20, so that the trees' sums of them, and of their
-    squares, are exact: splits that part the observed alike then tie. Otherwise last bits choose
-    between them, and since trees are grown until nothing is left to split, they change suggestions.
+    Diversities are rounded to multiples of 2^-20, so that the trees' sums of diversities and of
+    their squares are exact: splits that separate the observed configurations in the same way then
+    tie. Otherwise, the last bits would choose between these splits and, because trees are grown
+    until nothing is left to split, change suggestions.
     """
 
     trees: int = Field(36, ge=1, description="Trees, the members of the model.")
@@ -54,7 +55,7 @@ class ForestKernel(DiversitySurrogate):
             columns = observed.ordered(places)
             made = ExtraTreeRegressor(max_features=0.5, random_state=int(rng.integers(2**31)))
             tree = fitted(made, columns, targets)
-            rows = np.zeros(tree.node_count, dtype=int)  # the observed one in every leaf
+            rows = np.zeros(tree.node_count, dtype=int)  # the observed configuration in every leaf
             rows[tree.apply(columns)] = np.arange(len(vectors))
             trees.append((places, tree, rows))
 
@@ -74,11 +75,11 @@ class _Columns:
 
     def __init__(self, vectors: np.ndarray, known: Categories):
         self.size = len(vectors)
-        # Transposed, so that the entries of a column are neighbours: orders are written faster.
+        # Transposed, so that a column's entries are contiguous and faster to write.
         self._columns = np.array(vectors.T, dtype=np.float32, order="C")
         self._categorical, self._codes = known.columns, known.codes(vectors).T.copy()
 
     def ordered(self, places: np.ndarray) -> np.ndarray:
-        """Return the columns, of shape (n, n_columns); the next call overwrites them."""
+        """Return the columns, of shape (n, n_columns), overwritten by the next call."""
         self._columns[self._categorical] = places.take(self._codes)
         return self._columns.T

@@ -1,4 +1,4 @@
-"""Gaussian process on numbers: the performance surrogate of the ESMBO paper."""
+"""Gaussian process: the performance surrogate of the ESMBO paper."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,24 +7,24 @@ import numpy as np
 
 from ensemble_search.surrogates.base import PerformanceModel, PerformanceSurrogate, one_hot
 
-#: Of the logarithms of fitted parameters; the further ones depend on the processor.
+#: Digits kept of the logarithms of fitted parameters; further ones depend on the processor.
 DIGITS = 3
-#: Bounds of the logarithms of variance, length scales and variance of the noise.
+#: Bounds of the logarithms of the variance, length scales and noise variance.
 VARIANCE, SCALE, NOISE = np.log([[1e-3, 1e3], [1e-2, 2.0], [1e-6, 1.0]])
 
-#: Observations that the parameters are fitted to: a random part of more. All of them predict.
+#: Most observations to fit parameters to, drawn at random; predictions use all observations.
 MOST = 200
 
 
 class GaussianProcess(PerformanceSurrogate):
-    """Matérn 5/2 with a length scale for each column, a constant mean, and noise.
+    """Matérn 5/2 kernel with a length scale per column, a constant mean, and noise.
 
-    (Lacoste et al., UAI 2014; Snoek et al., NIPS 2012.) Columns are
-    hyperparameters in unit scale, and one for each category. Errors are standardised. Parameters
-    maximise the marginal likelihood: length scales in [0.01, 2], variance in [0.001, 1000],
-    variance of the noise in [1e-6, 1]. The upper bound of the length scales is that of Spearmint,
-    not the paper's: with few errors, longer ones hide hyperparameters that matter. The predicted
-    deviation is without the noise.
+    (Lacoste et al., UAI 2014; Snoek et al., NIPS 2012.) Numerical hyperparameters are columns
+    scaled to [0, 1]; each category has its own column. Errors are standardised. Parameters maximise
+    the marginal likelihood: length scales in [0.01, 2], variance in [0.001, 1000], noise variance
+    in [1e-6, 1]. The upper bound of the length scales is Spearmint's, not the paper's: with few
+    errors, longer scales hide hyperparameters that matter. The predicted standard deviation
+    excludes the noise.
     """
 
     suits_conditions: ClassVar[bool] = False
@@ -36,7 +36,7 @@ class GaussianProcess(PerformanceSurrogate):
         categories: np.ndarray,
         rng: np.random.Generator,
     ) -> PerformanceModel:
-        """Fit the process; see :meth:`PerformanceSurrogate.fit`. The model has gradients."""
+        """Fit the process; see :meth:`PerformanceSurrogate.fit`. The model has ``gradients``."""
         columns = one_hot(vectors, categories).astype(float)
         errors = np.asarray(errors, float)
         mean, std = errors.mean(), errors.std() or 1.0
@@ -50,12 +50,12 @@ class GaussianProcess(PerformanceSurrogate):
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The marginal likelihood of parameters, as a function of their logarithms.
+    """The marginal likelihood as a function of the parameters' logarithms.
 
     Attributes
     ----------
     squares
-        Squared differences in every column of the pairs i > j, of shape (n_columns, n_pairs).
+        Squared differences per column of the pairs i > j, of shape (n_columns, n_pairs).
     targets
         Standardised errors, of shape (n,).
     pairs
@@ -72,7 +72,7 @@ class _Evidence:
         return cls(((columns[i] - columns[j]) ** 2).T.copy(), targets, (i, j))
 
     def __call__(self, logarithms: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return minus the logarithm (Rasmussen and Williams, 2006, Eqs. 5.8, 5.9), and slopes."""
+        """Negative logarithm (Rasmussen and Williams, 2006, Eqs. 5.8, 5.9) and its gradient."""
         from scipy.linalg import lapack
 
         variance, scales, noise = _split(np.exp(logarithms))
@@ -83,12 +83,12 @@ class _Evidence:
         covariance[self.pairs] = variance * similarity
         covariance.flat[:: n + 1] = variance + noise
         factor, failed = lapack.dpotrf(covariance, lower=True)
-        if failed:  # not positive definite in double precision: as unlikely as can be
+        if failed:  # not positive definite in double precision: least likely
             return 1e25, np.zeros_like(logarithms)
         alpha, _ = lapack.dpotrs(factor, self.targets, lower=True)
         inverse, _ = lapack.dpotri(factor, lower=True)
         value = 0.5 * (self.targets @ alpha) + np.log(factor.diagonal()).sum()
-        # d value = 0.5 tr((K^-1 - alpha alpha') dK); each pair is in the trace twice.
+        # d value = 0.5 tr((K^-1 - alpha alpha') dK); the trace contains each pair twice.
         i, j = self.pairs
         inner = inverse[self.pairs] - alpha[i] * alpha[j]
         trace = inverse.trace() - alpha @ alpha
@@ -101,8 +101,8 @@ class _Evidence:
 class _Process:
     """A Gaussian process with fixed parameters; errors in their own units.
 
-    It predicts encoded configurations, of shape (m, n_hyperparameters), as
-    :meth:`PerformanceSurrogate.fit` says.
+    It predicts from encoded configurations, of shape (m, n_hyperparameters); see
+    :meth:`PerformanceSurrogate.fit`.
     """
 
     columns: np.ndarray
@@ -139,9 +139,10 @@ class _Process:
         return self.mean + self.std * mean, self.std * np.sqrt(left)
 
     def gradients(self, vector: np.ndarray) -> tuple[float, float, np.ndarray, np.ndarray]:
-        """Return mean, deviation and their gradients at one configuration.
+        """Return the mean, standard deviation and their gradients at one configuration.
 
-        The gradients are by the hyperparameters, of shape (n_hyperparameters,); 0 for categories.
+        Gradients are with respect to the hyperparameters, of shape (n_hyperparameters,); 0 for
+        categories.
         """
         from scipy.linalg import cho_solve
 
@@ -163,7 +164,7 @@ class _Process:
 
 
 def matern(squares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Matérn 5/2 of squared distances, and its derivative by them.
+    """Matérn 5/2 of squared distances, and its derivative with respect to them.
 
     Rasmussen and Williams (2006), Eq. 4.17.
     """
@@ -187,14 +188,14 @@ def _maximise(evidence: _Evidence, rng: np.random.Generator) -> np.ndarray:
 
 
 def _split(parameters: np.ndarray) -> tuple[float, np.ndarray, float]:
-    """Variance, length scales and variance of the noise."""
+    """Return the variance, length scales and noise variance."""
     return float(parameters[0]), parameters[1:-1], float(parameters[-1])
 
 
 def _distances(a: np.ndarray, b: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Squared distances of all pairs, the columns weighted, of shape (len(a), len(b)).
+    """Return weighted squared distances of all pairs, of shape (len(a), len(b)).
 
-    Differences first: exact zeros for equal rows.
+    Differences are computed first, so that equal rows give exact zeros.
     """
     total = np.zeros((len(a), len(b)))
     for column, weight in enumerate(weights):

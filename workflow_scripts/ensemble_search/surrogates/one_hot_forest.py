@@ -11,8 +11,8 @@ class OneHotForest(PerformanceSurrogate):
     """scikit-learn's forest on one-hot columns, for comparison with ``random-forest``.
 
     Mean and variance (at least 1e-10) are those of the trees' predictions. The column of an untried
-    algorithm is constant, so that no tree splits on it: all predict the mean of the others, and
-    expected improvement hardly ever chooses it (``benchmarks/unseen_algorithms.py``).
+    algorithm is constant, so no tree splits on it: all predict the mean of the others, and expected
+    improvement hardly ever chooses the algorithm (``benchmarks/unseen_algorithms.py``).
     """
 
     trees: int = Field(10, ge=2, description="Trees of the forest.")

@@ -11,14 +11,15 @@ VARIANCE = 1e-5  # lower bound, as in OpenBox
 
 
 class RandomForest(PerformanceSurrogate):
-    """Forest with the spread of its trees as uncertainty (Hutter et al. 2011; OpenBox's settings).
+    """Forest whose trees' spread is the uncertainty (Hutter et al. 2011; OpenBox's settings).
 
-    Each tree learns from a bootstrap sample. A categorical hyperparameter is one column, in which
+    Each tree learns from a bootstrap sample. A categorical hyperparameter is one column, whose
     categories are ordered by their mean errors in the sample (``Categories.places``). Categories
     not in the sample get random places, so that trees disagree on them: an untried algorithm may
-    well improve, where a forest on one-hot columns confidently predicts the mean of the others.
+    have a high expected improvement, whereas a forest on one-hot columns confidently predicts the
+    mean of the others.
 
-    Every split considers 5/6 of the hyperparameters, with a random threshold between the two
+    Every split considers 5/6 of the hyperparameters, and its threshold is random between the two
     neighbouring values; leaves hold at least 3 rows, counting copies in the bootstrap sample. Mean
     and variance (divisor n - 1, at least 1e-5) are those of the trees' predictions.
     """
@@ -67,7 +68,7 @@ class _Tree:
         self.columns = known.columns[self.used]
 
     def _move_thresholds(self, columns: np.ndarray, rng: np.random.Generator) -> None:
-        """Draw each threshold uniformly between its neighbouring values, not in the middle."""
+        """Draw each threshold uniformly between its neighbouring values, not at their midpoint."""
         splits = np.flatnonzero(self.tree.children_left >= 0)
         path = self.tree.decision_path(columns)
         rows, nodes = np.repeat(np.arange(len(columns)), np.diff(path.indptr)), path.indices
@@ -82,6 +83,6 @@ class _Tree:
         self.tree.threshold[splits] = low + rng.random(len(splits)) * (high - low)
 
     def predict(self, columns: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """Return the leaves' means; overwrites the categorical ``columns``."""
+        """Return the leaves' means; this overwrites the categorical ``columns``."""
         columns[:, self.columns] = self.places.take(codes[:, self.used])
         return self.tree.predict(columns).ravel()

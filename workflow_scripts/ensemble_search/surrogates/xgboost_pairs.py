@@ -1,4 +1,4 @@
-"""The paper's diversity surrogate with XGBoost, which other surrogates do without."""
+"""The paper's diversity surrogate with XGBoost, which other surrogates do not need."""
 
 import json
 
@@ -10,9 +10,9 @@ from ensemble_search.surrogates._pairs.trees import PairTrees
 
 
 class XGBoostPairs(BoostedPairs):
-    """XGBoost in the place of LightGBM (DivBO paper, Figure 2: XGB).
+    """XGBoost instead of LightGBM (DivBO paper, Figure 2: XGB).
 
-    With as many models, trees and leaves; other settings are XGBoost's defaults.
+    The numbers of models, trees and leaves are the same; other settings are XGBoost's defaults.
     """
 
     def boosters(self, pairs: Pairs, rng: np.random.Generator) -> list:

@@ -1,1 +1,1 @@
-"""Greedy ensembles, shared by post-hoc ensembles and searches."""
+"""Greedy ensembles, for post-hoc ensembles and searches."""

@@ -1,4 +1,4 @@
-"""Base of the ensembles that add models one by one, each time the one with the lowest loss."""
+"""Base of ensembles that greedily add the model that gives the lowest loss."""
 
 from abc import ABC
 from typing import Literal
@@ -10,14 +10,14 @@ Ties = Literal["random", "selected-first", "log-loss"]
 
 
 class GreedyEnsemble(OwnMetric, Ensemble, ABC):
-    """What they have in common.
+    """Shared settings of the greedy ensembles.
 
     Attributes
     ----------
     ties
-        Which of the models with the fewest errors a round adds. ``random`` (default): any, as in
-        auto-sklearn. ``selected-first``: one already selected, as in AutoGluon. ``log-loss``: the
-        one that minimises the log loss of the mean probability (``selection.log_losses``).
+        Which of the models that tie for the fewest errors a round adds. ``random`` (default): any,
+        as in auto-sklearn. ``selected-first``: one already selected, as in AutoGluon. ``log-loss``:
+        the one that minimises the log loss of the mean probability (``selection.log_losses``).
         Remaining ties are broken uniformly at random.
     """
 

@@ -1,10 +1,10 @@
-"""Losses with one more model, by estimates in float32 whose errors have proven bounds.
+"""Losses with one more model, from float32 estimates with proven error bounds.
 
-A loss is computed exactly, which here means in float64, as the metric does, and rounded to a
-float32, only if its lower bound does not exceed the lowest exact loss so far. Hence models and ties
-are those of the exact losses. Bounds hold for sums in any order: one of m numbers, with rounding
-errors of 2^-24 each, errs by (m + 1) 2^-24 of the sum of the absolute values (Higham, "Accuracy and
-stability of numerical algorithms", 2002, chapter 3), and all are padded.
+A loss is computed exactly (in float64 by the metric, then rounded to float32) only if its lower
+bound does not exceed the lowest exact loss so far. The chosen models and ties are therefore those
+of the exact losses. Bounds hold for sums in any order: a sum of m numbers with rounding errors of
+2^-24 each errs by up to (m + 1) 2^-24 of the sum of absolute values (Higham, "Accuracy and
+stability of numerical algorithms", 2002, chapter 3). All bounds have a safety margin.
 """
 
 from abc import abstractmethod
@@ -22,14 +22,14 @@ from ensemble_search.problems.combination import RESOLUTION, rounded
 ROUNDING = 2.0**-24
 """Relative rounding error of a float32."""
 BLOCK = 2**16
-"""Numbers that are worked on at a time, so few that they stay in the cache."""
+"""Numbers processed at a time, few enough to stay in the CPU cache."""
 TERMS = 512
-"""Products of a Gram matrix that are summed in float32."""
+"""Number of products of a Gram matrix that are summed in float32."""
 STAGED = 2**20
-"""Differences of all models that are kept at a time."""
+"""Differences of all models that are held in memory at a time."""
 FACTORS = (5, 8)
-"""Mean probabilities that are multiplied in float32, and these products in float64, before the
-logarithm. The products of clipped ones, 2^-23 each, do not underflow."""
+"""Numbers of mean probabilities multiplied in float32, and of these products multiplied in float64,
+before taking the logarithm. Products of clipped probabilities, 2^-23 each, do not underflow."""
 
 
 class _Bounded(Scorer):
@@ -73,9 +73,9 @@ class _Bounded(Scorer):
 
 
 class LogLosses(Losses):
-    """Log losses, which depend on the true labels' probabilities alone.
+    """Log losses, which depend only on the true labels' probabilities.
 
-    Of three or more classes, only these are summed; of two, the probabilities of class 1.
+    With three or more classes, only these are summed; with two, the probabilities of class 1.
     """
 
     metric: LogLoss
@@ -88,7 +88,7 @@ class LogLosses(Losses):
         super().__init__(_Each(rounded, predictions), labels, metric)
         self.is_one = self.labels == 1
         each = int(np.prod(FACTORS))
-        #: True labels' probabilities, padded with zeros, of shape (n, at least n_samples).
+        #: True labels' probabilities, zero-padded, of shape (n, at least n_samples).
         self.right = np.zeros((len(predictions), -(-len(labels) // each) * each), np.float32)
         other = (~self.is_one).astype(np.float32)
         for right, model in zip(self.right[:, : len(labels)], self.predictions, strict=True):
@@ -98,14 +98,14 @@ class LogLosses(Losses):
 
     def scorer(self, sums: np.ndarray, number: int) -> "_LogLossBounds":
         """See :meth:`Losses.scorer`."""
-        right = np.ones(self.right.shape[1], dtype=np.float32)  # where padded, of logarithm 0
+        right = np.ones(self.right.shape[1], dtype=np.float32)  # padding has logarithm 0
         ones = sums[:, 0]
         right[: len(ones)] = np.where(self.is_one, ones, number - 1 - ones)
         return _LogLossBounds(self, sums, number, right)
 
 
 class _Each(Sequence):
-    """A function of the predictions of each model, computed when it is needed."""
+    """A function of each model's predictions, computed on demand."""
 
     def __init__(self, function: Callable[[np.ndarray], np.ndarray], models: Sequence[np.ndarray]):
         self.function, self.models = function, models
@@ -119,12 +119,12 @@ class _Each(Sequence):
 
 @dataclass
 class _LogLossBounds(_Bounded):
-    """Tangents of the logarithm first, and for those models that they do not exclude, products.
+    """Bounds from tangents of the logarithm, then from products for the models that remain.
 
-    -log x >= log w + 1 - w x for any w > 0, so that a bound is linear in the probabilities: a
-    product of matrix and vector for all models. The mean of the logarithms is that of their
-    products. A sum of probabilities errs by 2 x 2^-24, and a product of five by 14 x 2^-24 of
-    itself, which is less than 2^-22 a probability.
+    For any w > 0, -log x >= log w + 1 - w x. This bound is linear in the probabilities, so one
+    matrix-vector product bounds all models. The sum of logarithms is the logarithm of the product.
+    A sum of probabilities errs by 2 x 2^-24, and a product of five by 14 x 2^-24 relative to
+    itself, less than 2^-22 per probability.
     """
 
     candidates: LogLosses
@@ -146,9 +146,9 @@ class _LogLossBounds(_Bounded):
         return self._lowest(lower, models, limit, without)
 
     def tangents(self, models: range) -> np.ndarray:
-        """Return lower bounds, from tangents at the mean of all models' probabilities.
+        """Return lower bounds from tangents at the mean of all models' probabilities.
 
-        A slope of 1 / (e x the lowest sum) or less is below the loss of clipped ones, too.
+        A slope of at most 1 / (e x the lowest sum) also bounds the loss of clipped probabilities.
         """
         own, n = self.candidates, len(self.sums)
         rights = own.right[models.start : models.stop]
@@ -161,7 +161,7 @@ class _LogLossBounds(_Bounded):
         for columns in _parts(n, TERMS):
             linear += rights[:, columns] @ slopes[columns]
         found = np.log(self.number) + np.mean(np.log(exact) - exact * base) + 1 - linear / n
-        # Sums of products, probabilities in float32, and the slope's rounding.
+        # Errors of the sums of products, the float32 probabilities, and the slope's rounding.
         found -= (TERMS + 4) * ROUNDING * linear / n + 4 * ROUNDING * (1 + mean * self.number)
         return found * (1 - 2 * ROUNDING) - 4 * ROUNDING
 
@@ -187,7 +187,7 @@ class _LogLossBounds(_Bounded):
 
 
 class _Distances(NamedTuple):
-    """Sums of predictions; of the selected models' rows of the Gram matrix; and of their norms."""
+    """Sums of predictions, of the selected models' Gram matrix rows, and of their norms."""
 
     sums: np.ndarray
     products: np.ndarray
@@ -195,7 +195,7 @@ class _Distances(NamedTuple):
 
 
 class SquaredDistances(Losses):
-    """Squared distances, by the Gram matrix of the models' differences from the targets."""
+    """Squared distances from the Gram matrix of the models' differences from the targets."""
 
     metric: SquaredDistance
 
@@ -237,10 +237,10 @@ class _DistanceBounds(_Bounded):
         norms = own.norms[part]
         found = self.before + 2 * self.sums.products[part] + norms**2
         found -= 1.1 * (TERMS + 4) * ROUNDING * norms * (2 * self.sums.norms + norms)
-        # The Gram matrix is that of predictions before they are rounded.
+        # The Gram matrix uses the unrounded predictions.
         size = self.sums.sums.size
         found = np.sqrt(np.maximum(found, 0)) - self.number * RESOLUTION * np.sqrt(size)
-        # Sums in float64 err by less than a float32's rounding.
+        # Float64 sums err by less than the rounding of a float32.
         lower = np.maximum(found, 0) ** 2 * (1 - 4 * ROUNDING)
         return lower * own.factor / (self.number**2 * len(own.labels))
 
@@ -258,7 +258,7 @@ def gram(predictions: Sequence[np.ndarray], targets: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     predictions
-        Of each model, of the shape of the targets.
+        Predictions of each model, of the shape of the targets.
 
     Returns
     -------
@@ -269,7 +269,7 @@ def gram(predictions: Sequence[np.ndarray], targets: np.ndarray) -> np.ndarray:
     n, columns = len(predictions), targets.shape[1]
     products = np.zeros((n, n))
     if (targets == targets.astype(np.float32)).all():
-        targets = targets.astype(np.float32)  # the differences are the same, and found faster
+        targets = targets.astype(np.float32)  # same differences, but faster
     for rows in _parts(len(targets), max(STAGED // (n * columns), 1)):
         target = targets[rows]
         differences = np.empty((n, *target.shape), dtype=np.float32)
@@ -283,12 +283,12 @@ def gram(predictions: Sequence[np.ndarray], targets: np.ndarray) -> np.ndarray:
 
 
 def _split(numbers: np.ndarray, parts: int) -> np.ndarray:
-    """Split rows into parts, whose numbers at the same places are multiplied."""
+    """Split rows into parts that are multiplied elementwise."""
     return numbers.reshape(len(numbers), parts, -1)
 
 
 def _parts(n: int, size: int, multiple: int = 1) -> Iterator[slice]:
-    """Yield slices of n things, with about ``size`` each, a multiple of ``multiple``."""
+    """Yield slices of n items of about ``size`` each, a multiple of ``multiple``."""
     size = max(size // multiple, 1) * multiple
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

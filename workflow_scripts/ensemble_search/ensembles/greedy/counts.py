@@ -1,7 +1,7 @@
 """Counts of wrong labels with one more model.
 
-A label that no model of the pool can change is counted once for all models, and only the other
-samples are compared model by model. Counts are those of ``metrics.base.predicted_labels``.
+Labels that no model of the pool can change are counted once for all models; only the other samples
+are compared model by model. Counts are those of ``metrics.base.predicted_labels``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +13,11 @@ from ensemble_search.ensembles.greedy.running_sums import RunningSums, Scorer
 from ensemble_search.problems.combination import RESOLUTION, rounded
 
 BLOCK = 2**17
-"""Predictions, of rows by models, that are compared at a time."""
+"""Predictions (rows times models) compared at a time."""
 STAGED = 2**19
-"""Predictions that are put in order at a time."""
+"""Predictions reordered at a time."""
 NEAR = 2.0**-22
-"""Bound of the rounding errors of three float32 sums of numbers up to 1, and more than that."""
+"""More than the rounding error of three float32 sums of numbers up to 1."""
 
 
 class _Counts(RunningSums):
@@ -26,7 +26,7 @@ class _Counts(RunningSums):
     Attributes
     ----------
     ordered
-        Predictions, with the models in the last axis and the samples before it.
+        Predictions with models on the last axis and samples on the second to last.
     """
 
     labels: np.ndarray
@@ -34,7 +34,7 @@ class _Counts(RunningSums):
     _last: tuple[range, np.ndarray] = (range(0), np.empty(0))
 
     def models(self, models: range) -> np.ndarray:
-        """Return predictions in order. A copy of a single model's is kept for its next rounds."""
+        """Return reordered predictions; a single model's are cached for its next rounds."""
         if models != self._last[0]:
             found = self.ordered[..., models.start : models.stop]
             if len(models) > 1:
@@ -48,10 +48,10 @@ class _Counts(RunningSums):
 
 
 class TwoClasses(_Counts):
-    """Counts of two classes, from the probability of class 1, of shape (n_samples, 1) each.
+    """Counts for two classes, from the probability of class 1, of shape (n_samples, 1) each.
 
-    Where the label is 1, the negative probability is used. So a label is wrong if a sum is above
-    half the number of models, or, where the label is 1, not below minus that.
+    If the label is 1, the probability is negated. A label is thus wrong if the sum is above half
+    the number of models or, if the label is 1, not below minus that.
     """
 
     def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray):
@@ -74,8 +74,8 @@ class TwoClasses(_Counts):
     def scorer(self, sums: np.ndarray, number: int) -> "_TwoClassCounts":
         """See :meth:`RunningSums.scorer`.
 
-        "Not below" is "above" half a multiple of the resolution less. To exceed a limit is, for a
-        float32, to exceed the largest float32 not above the limit.
+        "Not below" a limit is "above" the limit minus half the resolution. A float32 exceeds a
+        limit if it exceeds the largest float32 not above the limit.
         """
         exact = np.where(self.is_one, -number / 2 - RESOLUTION / 2, number / 2) - sums
         wrong = exact < self.low
@@ -88,7 +88,7 @@ class TwoClasses(_Counts):
 
 @dataclass
 class _TwoClassCounts(Scorer):
-    """The limits, in the rows where they decide, and the wrong labels in others."""
+    """The limits in the rows that a model can change, and the number of wrong labels in others."""
 
     candidates: TwoClasses
     limit: np.ndarray
@@ -98,7 +98,7 @@ class _TwoClassCounts(Scorer):
     def losses(self, models: range) -> np.ndarray:
         """See :meth:`Scorer.losses`."""
         by_sample = self.candidates.models(models)
-        if len(models) == 1:  # on which most of the time goes while a pool grows
+        if len(models) == 1:  # takes most of the time while a pool grows
             wrong = by_sample[:, 0][self.rows] > self.limit[:, 0]
             return np.array([self.settled + np.count_nonzero(wrong)])
         found = np.full(len(models), self.settled)
@@ -108,11 +108,11 @@ class _TwoClassCounts(Scorer):
 
 
 class ManyClasses(_Counts):
-    """Counts of three or more classes, from predictions of shape (n_samples, C) each.
+    """Counts for three or more classes, from predictions of shape (n_samples, C) each.
 
-    Only classes that some model makes win against the label are compared, sample by sample. A tie
-    is won by the class that comes first: the sums of classes before a sample's label begin with
-    half of ``combination.RESOLUTION``, which is less than any other difference.
+    Per sample, only classes that can beat the label with some model are compared. The first class
+    wins ties: the sums of classes before a sample's label start at half of
+    ``combination.RESOLUTION``, which is less than any other difference.
     """
 
     def __init__(self, predictions: Sequence[np.ndarray], labels: np.ndarray):
@@ -136,7 +136,7 @@ class ManyClasses(_Counts):
         samples = np.arange(len(self.labels))
         low, high = sums + self.low, sums + self.high
         right_low, right_high = low[self.labels, samples], high[self.labels, samples]
-        low[self.labels, samples] = high[self.labels, samples] = -np.inf  # only the others
+        low[self.labels, samples] = high[self.labels, samples] = -np.inf  # compare only the others
         always_wrong = low.max(axis=0) > right_high
         rows = np.flatnonzero(~always_wrong & (high.max(axis=0) > right_low))
         can_win = high[:, rows] > right_low[rows]
@@ -148,10 +148,11 @@ class ManyClasses(_Counts):
 
 @dataclass
 class _ManyClassCounts(Scorer):
-    """The rows that decide, how far the sums of other classes lead there, and other wrong labels.
+    """The rows that a model can change, the other classes' leads there, and other wrong labels.
 
-    A label is wrong if another class's lead and probability exceed the label's probability: in
-    float32, whose errors are below ``near``; the rows with smaller differences in float64.
+    A label is wrong if another class's lead plus probability exceeds the label's probability. This
+    is computed in float32, with errors below ``near``; rows with smaller differences are recomputed
+    in float64.
     """
 
     candidates: ManyClasses
@@ -181,7 +182,7 @@ class _ManyClassCounts(Scorer):
 
 
 def _most(by_class: np.ndarray, rows: np.ndarray, leads: np.ndarray) -> np.ndarray:
-    """Return the largest sum of lead and probability over the classes, of the leads' type."""
+    """Return the largest lead plus probability over the classes, with the leads' dtype."""
     found = np.full((len(rows), by_class.shape[2]), -np.inf, dtype=leads.dtype)
     total = np.empty_like(found)
     for own, lead in zip(by_class, leads, strict=True):
@@ -191,7 +192,7 @@ def _most(by_class: np.ndarray, rows: np.ndarray, leads: np.ndarray) -> np.ndarr
             found[places] = np.maximum(found[places], part)
         else:
             if total.dtype == own.dtype:
-                np.take(own, rows, axis=0, out=total, mode="clip")  # faster, and all are inside
+                np.take(own, rows, axis=0, out=total, mode="clip")  # faster; all indices are valid
             else:
                 total[:] = own[rows]
             total += lead[:, None]
@@ -200,9 +201,9 @@ def _most(by_class: np.ndarray, rows: np.ndarray, leads: np.ndarray) -> np.ndarr
 
 
 def _blocks(rows: int, each: int, numbers: int | None = None) -> Iterator[slice]:
-    """Yield slices of rows with ``each`` numbers, so short that these stay in the cache.
+    """Yield slices of rows with ``each`` numbers per row, short enough for the CPU cache.
 
-    ``numbers`` is how many may be in a slice, by default :data:`BLOCK`.
+    ``numbers`` is the most per slice, by default :data:`BLOCK`.
     """
     size = max((numbers or BLOCK) // each, 1)
     for start in range(0, rows, size):
@@ -210,6 +211,6 @@ def _blocks(rows: int, each: int, numbers: int | None = None) -> Iterator[slice]
 
 
 def _column_counts(wrong: np.ndarray) -> np.ndarray:
-    """Count the true values in every column of a block; in the smallest type, much faster."""
+    """Count the true values per column of a block, in the smallest dtype, which is much faster."""
     small = np.uint8 if len(wrong) < 256 else np.uint16
     return wrong.view(np.uint8).sum(axis=0, dtype=small)

@@ -1,4 +1,4 @@
-"""Regularized evolution: its population and the ensemble of parents."""
+"""The population and the ensemble of parents of regularized evolution."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from ensemble_search.metrics.error import ERROR
 def current(ok: np.ndarray, size: int) -> np.ndarray:
     """Return the population: the last ``size`` of the successful evaluations ``ok`` (indices).
 
-    A success replaces the oldest member; a failure does not join.
+    A success replaces the oldest member; failures do not join.
     """
     return ok[max(len(ok) - size, 0) :]
 
@@ -36,9 +36,9 @@ def forward_selection(
     labels
         Int, of shape (n_samples,).
     size
-        Models to choose; at most n are.
+        Number of models to choose; at most n.
     rng
-        Of ties.
+        Generator for ties.
     metric
         Loss to minimise.
 

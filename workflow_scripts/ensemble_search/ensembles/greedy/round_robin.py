@@ -13,7 +13,7 @@ from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 
 SEED = 0
-"""Of ties, in all searches: a search and its ensemble must fill the slots alike."""
+"""Seed for ties, shared by all searches: a search and its ensemble must fill slots equally."""
 
 
 def fillings(
@@ -24,10 +24,9 @@ def fillings(
 ) -> Iterator[list[int]]:
     """Yield, for every prefix of the successes, the models in its slots.
 
-    After the n-th success (from 1), slot (n - 1) mod size gets the one of the n models that
-    minimises the loss of the slots' mean prediction; ties are broken uniformly at random, by the
-    draws of (:data:`SEED`, n). The first ``size`` successes fill empty slots (Lévesque et al., UAI
-    2016).
+    After the n-th success (from 1), slot (n - 1) mod size gets the model, of the n, that minimises
+    the loss of the slots' mean prediction; ties are broken uniformly at random with the seed
+    (:data:`SEED`, n). The first ``size`` successes fill empty slots (Lévesque et al., UAI 2016).
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ def next_losses(
     size: int,
     metric: Metric = ERROR,
 ) -> np.ndarray:
-    """Return the loss of the slots with each model in the slot that is next.
+    """Return the loss of the slots with each model in the next slot.
 
     Parameters
     ----------
@@ -82,7 +81,7 @@ def next_losses(
 
 
 def _scorer(candidates: RunningSums, slots: list[int], turn: int) -> Scorer:
-    """Return what scores models in slot ``turn``, with those in the others."""
+    """Return the scorer of models in slot ``turn``, given the models in other slots."""
     others = slots[:turn] + slots[turn + 1 :]
     sums = candidates.zero
     for model in others:

@@ -1,9 +1,9 @@
-"""Running sums of predictions, and the loss with one more model, for all models at once.
+"""Running sums of predictions, and the losses with one more model, for all models at once.
 
 Sums are exact (``problems.combination.rounded``), so ties depend neither on rounding nor on the
-order of the models. ``counts`` counts errors. Other losses are rounded to a float32, as their last
-bits depend on the processor; of squared distances and log losses, ``bounds`` computes only those
-that may be the lowest.
+order of the models. ``counts`` counts errors. Other losses are rounded to float32, because their
+last bits depend on the processor; for squared distances and log losses, ``bounds`` computes only
+those that may be the lowest.
 """
 
 from abc import ABC, abstractmethod
@@ -17,7 +17,7 @@ from ensemble_search.problems.combination import rounded
 
 
 class Scorer(ABC):
-    """The losses of one round: of the models selected before it, and one more."""
+    """The losses of one round: of the models selected so far plus one more."""
 
     @abstractmethod
     def losses(self, models: range) -> np.ndarray:
@@ -31,9 +31,9 @@ class Scorer(ABC):
         Parameters
         ----------
         models
-            Those to choose from, except ``without``.
+            Models to choose from, except ``without``.
         limit
-            If all losses are above it, it is returned, with no models.
+            If all losses exceed it, it is returned with no models.
         """
         found = self.losses(models).astype(float)
         if without:
@@ -43,12 +43,12 @@ class Scorer(ABC):
 
 
 class RunningSums(ABC):
-    """Models, and the sums of some of them.
+    """Models, and sums of the predictions of some of them.
 
     Attributes
     ----------
     zero
-        The sums of no model; what sums are is known to the class only.
+        The sums of no models; their type is private to the class.
     """
 
     zero: Any
@@ -59,10 +59,10 @@ class RunningSums(ABC):
 
     @abstractmethod
     def scorer(self, sums: Any, number: int) -> Scorer:
-        """Return what scores models in round ``number`` (from 1), which begins with these sums."""
+        """Return the scorer of models in round ``number`` (from 1), given the sums before it."""
 
     def losses(self, found: np.ndarray) -> np.ndarray:
-        """Return what a scorer found as losses, float64."""
+        """Convert a scorer's values to losses, float64."""
         return found.astype(float)
 
 
@@ -72,7 +72,8 @@ class Losses(RunningSums):
     Parameters
     ----------
     predictions
-        Of each model, rounded (``combination.rounded``), of shape (n_samples, n_columns).
+        Rounded predictions of each model (``combination.rounded``), of shape (n_samples,
+        n_columns).
     labels
         Of shape (n_samples,), as the metric takes them.
     metric
@@ -94,7 +95,7 @@ class Losses(RunningSums):
         return _Exact(self, sums, number)
 
     def loss(self, sums: Any, number: int, model: int) -> np.float32:
-        """Return the loss of the mean of sums and a model."""
+        """Return the loss of the mean of the summed models and one more."""
         return np.float32(self.metric.loss(self.labels, self.add(sums, model) / number))
 
 
@@ -118,8 +119,9 @@ def make_sums(
     Parameters
     ----------
     predictions
-        Of each model, without NaN, of shape (n_samples, n_columns); of two columns, the second is
-        used. They are read again when needed, and not copied as a whole if the metric needs less.
+        Predictions of each model, without NaN, of shape (n_samples, n_columns); if there are two
+        columns, the second is used. They are read again when needed, and not fully copied if the
+        metric needs less.
     labels
         Of shape (n_samples,), as the metric takes them.
     metric

@@ -1,1 +1,1 @@
-"""What model-based optimizers share."""
+"""Shared parts of the model-based optimizers."""

@@ -12,10 +12,10 @@ Slope = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def settled(values: np.ndarray) -> np.ndarray:
-    """Round values that decide a choice to the 24 bits of a float32; float64.
+    """Round values that decide a choice to float32 precision (24 bits); returns float64.
 
-    The last bits of a float64 depend on the processor's instructions: values that differ only in
-    them must tie everywhere.
+    The last bits of a float64 depend on the processor's instructions, so values that differ only in
+    those bits must tie on every machine.
     """
     return np.asarray(values, dtype=np.float32).astype(float)
 
@@ -26,7 +26,8 @@ def expected_improvement(mean: np.ndarray, std: np.ndarray, best: float) -> np.n
     Parameters
     ----------
     mean, std
-        Predicted error and its standard deviation, of shape (m,); 0 improvement where std is 0.
+        Predicted error and its standard deviation, of shape (m,); the improvement is 0 where std is
+        0.
     best
         Lowest observed error.
     """
@@ -47,7 +48,7 @@ def log_improvement(
     Parameters
     ----------
     mean, std, mean_slope, std_slope
-        Prediction, and its gradients, of shape (n_hyperparameters,).
+        The prediction and its gradients, each of shape (n_hyperparameters,).
     best
         Lowest observed error.
     """
@@ -78,10 +79,10 @@ def climb(
     rng: np.random.Generator,
     steps: int = 20,
 ) -> np.ndarray:
-    """Climb from every start to a local maximum of the score, all in lock-step.
+    """Climb from every start to a local maximum of the score, all climbs in lockstep.
 
-    A climb moves to its best neighbour while that is better, at most ``steps`` times; each step of
-    all climbs is one call of the score.
+    A climb moves to its best neighbour as long as the score improves, at most ``steps`` times. The
+    score is called once per step, for all climbs together.
 
     Parameters
     ----------
@@ -91,8 +92,8 @@ def climb(
     Returns
     -------
     points
-        Where each climb ended, in the order of ``starts``, of shape (n_starts, n_hyperparameters);
-        see ``Space`` for points.
+        End of each climb, in the order of ``starts``, of shape (n_starts, n_hyperparameters);
+        ``Space`` defines points.
     """
     points = space.points(starts)
     if not len(points):
@@ -104,7 +105,7 @@ def climb(
             break
         around, centres = space.neighbour_points(points[active], rng)
         scores = score(space.encode_points(around))
-        # Neighbours by climb and then by score: the last one of each climb is its best.
+        # Sort neighbours by climb, then by score: the last of each climb is its best.
         order = np.lexsort((scores, centres))
         last = order[np.flatnonzero(np.diff(centres[order], append=-1))]
         better = last[scores[last] > values[active[centres[last]]]]
@@ -116,8 +117,8 @@ def climb(
 def ascend(space: Space, starts: np.ndarray, score: Slope) -> np.ndarray:
     """Climb from every start to a local maximum by the gradient (L-BFGS-B, Byrd et al. 1995).
 
-    Only numbers move, integers as if they were continuous. The ends are rounded to four digits of
-    the range: further ones depend on the processor.
+    Only numerical hyperparameters move; integers are treated as continuous. End points are rounded
+    to four digits of the range, because further digits depend on the processor.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def ascend(space: Space, starts: np.ndarray, score: Slope) -> np.ndarray:
     Returns
     -------
     points
-        Legal ones, of shape (at most n, n_hyperparameters).
+        Legal points, of shape (at most n, n_hyperparameters).
     """
     from scipy.optimize import minimize
 
@@ -155,12 +156,11 @@ class Candidates:
     Attributes
     ----------
     points
-        The distinct ends of the climbs first, uniform draws after them; of shape
-        (n, n_hyperparameters).
+        Distinct end points of the climbs, then uniform draws; of shape (n, n_hyperparameters).
     vectors
-        The same encoded, float32, of shape (n, n_hyperparameters).
+        The encoded points, float32, of shape (n, n_hyperparameters).
     n_local
-        Number of ends of climbs.
+        Number of end points of climbs.
     """
 
     points: np.ndarray
@@ -168,7 +168,7 @@ class Candidates:
     n_local: int
 
     def extended(self, ends: np.ndarray, space: Space) -> "Candidates":
-        """Return the candidates with further ends of climbs, before the others."""
+        """Return the candidates with further end points of climbs prepended."""
         return Candidates(
             np.concatenate([ends, self.points]),
             np.concatenate([space.encode_points(ends).astype(np.float32), self.vectors]),
@@ -185,9 +185,9 @@ def propose(
     size: int = 5000,
     sobol: bool = False,
 ) -> Candidates:
-    """Make ``size`` candidates: local maxima of the score, and draws for the rest.
+    """Make ``size`` candidates: local maxima of the score, and draws to fill the rest.
 
-    These are uniform, or a Sobol sequence (:meth:`Space.sobol_points`).
+    The draws are uniform, or a Sobol sequence (:meth:`Space.sobol_points`).
     """
     ends = climb(space, starts, score, rng)
     local = ends[sorted({point.tobytes(): i for i, point in enumerate(ends)}.values())]
@@ -207,7 +207,7 @@ def first_new(
 ) -> tuple[int, Configuration] | None:
     """Return the index and configuration of the cheapest point not in ``seen``, or None.
 
-    Equal costs are ordered at random.
+    Ties are broken at random.
     """
     for i in np.lexsort((rng.random(len(cost)), cost)):
         configuration = space.at(points[i : i + 1])[0]

@@ -1,4 +1,4 @@
-"""What an initial design and batches for several workers have to do with a plan."""
+"""Initial designs and batches for several workers, as parts of a plan."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from ensemble_search.spaces.base import Space
 
 
 class BatchOptimizer(Optimizer):
-    """Base of optimizers with an initial design, which may suggest batches after it."""
+    """Base of optimizers with an initial design, optionally followed by batches."""
 
     initial: int = Field(5, ge=1, description="Evaluations before the first model.")
     design: _designs.Design = Field(
@@ -25,15 +25,15 @@ class BatchOptimizer(Optimizer):
 
     @property
     def minimum_evaluations(self) -> int:
-        """The initial design and one suggestion of the model."""
+        """The initial design plus one suggestion of the model."""
         return self.initial + 1
 
     def check_space(self, space: Space) -> None:
-        """Reject conditions that the design does not suit."""
+        """Reject conditions that the design does not support."""
         _designs.check_space("design", self.design, space)
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
-        """Whether the initial design is complete, as far as given evaluations do not cover it."""
+        """Whether the initial design, less the given evaluations, is complete."""
         return evaluations >= self.initial
 
     def together(self, evaluations: int, most: int, given: int = 0) -> int:
@@ -45,7 +45,7 @@ class BatchOptimizer(Optimizer):
     def plan(
         self, history: History, generators: Iterator[np.random.Generator]
     ) -> Iterator[Suggestion]:
-        """Plan the initial design, then batches, within which earlier suggestions are pending."""
+        """Plan the initial design, then batches, in which earlier suggestions are pending."""
         if not self.needs_results(len(history), history.given):
             if self.design == "random":
                 yield from super().plan(history, generators)
@@ -67,5 +67,5 @@ class BatchOptimizer(Optimizer):
         return None
 
     def _rest(self, history: History, rng: np.random.Generator) -> Iterator[Suggestion]:
-        """What the initial design lacks."""
+        """Suggest the rest of the initial design."""
         return _designs.initial(self.design, history, self.initial - len(history), rng)

@@ -7,17 +7,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class KernelDensity:
-    """A mixture of product kernels, one around every observation.
+    """A mixture of product kernels, one centred on every observation.
 
-    The kernel of a number is Gaussian. That of a category has 1 - bandwidth for the observed one,
-    and the bandwidth in equal parts for the others (Aitchison & Aitken, 1976).
+    Numbers have Gaussian kernels. The kernel of a category gives 1 - bandwidth to the observed one,
+    and shares the bandwidth equally among the others (Aitchison & Aitken, 1976).
 
     Attributes
     ----------
     points
         Observations, of shape (n, d): numbers in [0, 1], indices of categories.
     sizes
-        Numbers of categories, 0 for numbers; int, of shape (d,).
+        Number of categories per column, 0 for numerical columns; int, of shape (d,).
     bandwidths
         Of shape (d,).
     """
@@ -30,7 +30,7 @@ class KernelDensity:
     def of(cls, points: np.ndarray, sizes: np.ndarray, floor: float) -> "KernelDensity":
         """Choose the bandwidths by the normal reference rule, 1.06 std n^(-1 / (4 + d)).
 
-        They are at least ``floor``; a category's is at most that of the uniform distribution.
+        Bandwidths are at least ``floor``; that of a category is at most the uniform distribution's.
         """
         n, d = points.shape
         widths = np.maximum(1.06 * points.std(axis=0) * n ** (-1 / (4 + d)), floor)
@@ -40,8 +40,8 @@ class KernelDensity:
     def draw(self, size: int, factor: float, rng: np.random.Generator) -> np.ndarray:
         """Draw near random observations, of shape (size, d).
 
-        Numbers are from truncated Gaussians ``factor`` times as wide as the kernels; a category is
-        replaced by any with a probability of the bandwidth.
+        Numbers are drawn from truncated Gaussians ``factor`` times as wide as the kernels; a
+        category is redrawn from all categories with a probability equal to its bandwidth.
         """
         from scipy.special import ndtr, ndtri
 

@@ -1,7 +1,8 @@
 """Adaptive Parzen estimators: the distribution of a hyperparameter in some evaluations.
 
-They are those of hyperopt's ``tpe.suggest``. A number is modelled where ``Column.draw`` takes it
-from, the interval [0, 1]: logarithmic or not, and with a part of the interval for every integer.
+They follow hyperopt's ``tpe.suggest``. A number is modelled in the interval [0, 1] that
+``Column.draw`` maps to its range: on a log scale or not, and with one part of the interval per
+integer.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 
 from ensemble_search.spaces._encoding import Column
 
-#: How many of the latest observations have full weight.
+#: Number of latest observations with full weight.
 RECENT = 25
 
 
@@ -42,9 +43,9 @@ class Numbers:
     Attributes
     ----------
     column
-        The hyperparameter; ``column.draw`` turns [0, 1] into its entries.
+        The hyperparameter; ``column.draw`` maps [0, 1] to its entries.
     weights, means, deviations
-        Of the Gaussians, of shape (n,); the weights need not sum to 1.
+        Parameters of the Gaussians, each of shape (n,); the weights need not sum to 1.
     """
 
     column: Column
@@ -65,7 +66,7 @@ class Numbers:
         )
 
     def log_likelihood(self, entries: np.ndarray) -> np.ndarray:
-        """Log density on [0, 1] of entries, of shape (m,); log probability if they are integers."""
+        """Log density of entries on [0, 1], of shape (m,); for integers, log probability."""
         if self.column.whole:
             ends = (self.column.positions(entries, shift)[:, None] for shift in (0.5, -0.5))
             upper, lower = map(self._cumulative, ends)
@@ -77,7 +78,7 @@ class Numbers:
 
     @property
     def _inside(self) -> np.ndarray:
-        """Weights of what the Gaussians have in [0, 1], of shape (n,)."""
+        """Return the weights times each Gaussian's mass in [0, 1], of shape (n,)."""
         return self.weights * (self._cumulative(1.0) - self._cumulative(0.0))
 
     def _cumulative(self, x) -> np.ndarray:
@@ -95,14 +96,14 @@ def estimate(column: Column, entries: np.ndarray) -> Categories | Numbers:
     column
         The hyperparameter.
     entries
-        Its observed entries, oldest first, of shape (n,); n may be 0.
+        Observed entries, oldest first, of shape (n,); n may be 0.
 
     Returns
     -------
     estimate
-        For a category, the weighted counts, plus 1 for every category that can be drawn. For a
-        number, a mixture of Gaussians: the prior, with mean 1/2 and deviation 1, and one around
-        every observation.
+        For a categorical hyperparameter, the weighted counts plus 1 per category that can be drawn.
+        For a number, a mixture of Gaussians: the prior, with mean 1/2 and standard deviation 1, and
+        one centred on every observation.
     """
     weights = recency(len(entries))
     if column.categorical and column.choices is not None:
@@ -115,21 +116,22 @@ def estimate(column: Column, entries: np.ndarray) -> Categories | Numbers:
 
 
 def recency(n: int) -> np.ndarray:
-    """Weights of n observations, oldest first: 1 for the last 25, rising linearly from 1/n to 1."""
+    """Weights of n observations, oldest first: linear from 1/n to 1, then 1 for the last 25."""
     old = max(n - RECENT, 0)
     return np.append(np.linspace(1 / max(n, 1), 1, old), np.ones(n - old))
 
 
 def bandwidths(centres: np.ndarray) -> np.ndarray:
-    """Standard deviations of the prior, 1, and of the Gaussians around centres in [0, 1].
+    """Standard deviations of the prior (1) and of the Gaussians around centres in [0, 1].
 
-    An observation's is the larger distance to its neighbours, the prior's mean among them: at least
-    1 / min(100, n + 2) for n observations, and 0.5 if there is one.
+    An observation's standard deviation is the larger of the distances to its two neighbours, where
+    the prior's mean counts as a neighbour: at least 1 / min(100, n + 2) for n observations, and 0.5
+    if n is 1.
 
     Returns
     -------
     deviations
-        The prior's first, of shape (n + 1,).
+        Of shape (n + 1,); the prior's comes first.
     """
     if len(centres) == 1:
         return np.array([1.0, 0.5])

@@ -1,4 +1,4 @@
-"""Separate BOs of the algorithms of a space."""
+"""A separate BO for each algorithm of a space."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,11 +17,11 @@ class Divides(Protocol):
 
     @property
     def budget(self) -> int | None:
-        """Evaluations of the search; None: the study's."""
+        """Evaluations of the search; None means the study's budget."""
         ...
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
-        """As pydantic's."""
+        """See pydantic's ``BaseModel.model_copy``."""
         ...
 
 
@@ -32,7 +32,7 @@ class ArmwiseBO(BayesianOptimization):
     """Base of optimizers that choose an algorithm (arm) and let its own BO suggest."""
 
     def check_space(self, space: Space) -> None:
-        """Reject spaces of one learner, and designs: algorithms take turns from the beginning."""
+        """Reject spaces of one learner, and designs: algorithms take turns from the start."""
         check_algorithms(space, "take bo")
         if self.design != "random":
             raise UserError(f"design: must be random: the algorithms take turns, not {self.design}")
@@ -45,10 +45,10 @@ class ArmwiseBO(BayesianOptimization):
         rng: np.random.Generator,
         others: Sequence[str] = (),
     ) -> Suggestion:
-        """Suggest what the BO of an algorithm would evaluate next.
+        """Suggest what the algorithm's BO would evaluate next.
 
-        If all of its configurations have been evaluated, a random one :func:`elsewhere` is
-        suggested.
+        If all of its configurations have been evaluated, suggest a random one from
+        :func:`elsewhere`.
         """
         suggestion = super().suggest(part(history, algorithm), rng)
         if suggestion.configuration in history.seen:
@@ -63,7 +63,7 @@ def check_algorithms(space: Space, advice: str) -> None:
     Raises
     ------
     UserError
-        For :meth:`Optimizer.check_space`, with what to do instead.
+        For :meth:`Optimizer.check_space`, with ``advice``: what to do instead.
     """
     if not space.has_algorithms:
         raise UserError(
@@ -73,7 +73,7 @@ def check_algorithms(space: Space, advice: str) -> None:
 
 
 def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
-    """Set the setting ``budget`` to the study's if it is null; see :meth:`Optimizer.planned`."""
+    """Set ``budget`` to the study's if it is null; see :meth:`Optimizer.planned`."""
     if optimizer.budget is not None:
         return optimizer
     if evaluations is None:
@@ -85,7 +85,7 @@ def with_budget(optimizer: Divider, evaluations: int | None) -> Divider:
 
 
 def elsewhere(history: History, parts: Sequence[Space], rng: np.random.Generator) -> Configuration:
-    """Draw a new configuration of a random part, or of the whole space if they are used up."""
+    """Draw a new configuration from a random part, or from the whole space if all are exhausted."""
     for i in rng.permutation(len(parts)).tolist():
         configuration = random_new(inside(history, parts[i]), rng)
         if configuration not in history.seen:
@@ -94,12 +94,12 @@ def elsewhere(history: History, parts: Sequence[Space], rng: np.random.Generator
 
 
 def part(history: History, algorithm: str) -> History:
-    """Return the history of an algorithm's evaluations in its part of the space."""
+    """Return an algorithm's evaluations as a history in its part of the space."""
     return inside(history, history.space.restricted({ALGORITHM: algorithm}))
 
 
 def inside(history: History, part: Space) -> History:
-    """Return the history of the evaluations in a part of the space."""
+    """Return the evaluations in a part of the space as a history."""
     held = part.holds(history.space.points([o.configuration for o in history.observations]))
     rows = (o for o, own in zip(history.observations, held, strict=True) if own)
     return replace(history, space=part, observations=tuple(rows))

@@ -1,1 +1,1 @@
-"""What the BOASF paper prints, computations from it, and pages that show it beside ours."""
+"""Numbers of the BOASF paper, computations from them, and pages that compare them with ours."""

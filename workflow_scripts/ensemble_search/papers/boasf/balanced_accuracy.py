@@ -18,13 +18,13 @@ PRINTED = {
     "logistic-regression-hpo": "logistic-regression",
 }
 CAUTION = (
-    "The paper's figures are for orientation only: its searches have hours, on other splits, and "
-    "some of what it prints cannot be right"
+    "The paper's figures are for orientation only: its searches ran for hours, on other splits, "
+    "and some of what it prints cannot be right"
 )
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show accuracies as the paper does: data sets downwards, methods to the right."""
+    """Show accuracies as the paper does: data sets in rows, methods in columns."""
     study = results.study
     if study.get("metric", "error") != METRIC:
         return "the study does not measure balanced accuracy"
@@ -42,7 +42,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
-    """Show the paper's rows of the same OpenML data sets; none if it has no such table."""
+    """Show the paper's rows of the same OpenML data sets; empty if it has no such table."""
     name = PRINTED.get(results.study.get("space", ""))
     if not name:
         return []
@@ -78,9 +78,9 @@ def _table(results: Results, compared: ranks.Comparison, column: str) -> Table:
     notes = ["Mean ± standard deviation over repeats; bold: the highest of the data set."]
     if column == "validation_error":
         folds = (results.study.get("split") or {}).get("folds")
-        how = f"of the out-of-fold predictions of {folds} folds, all together" if folds else ""
+        how = f"on the pooled out-of-fold predictions of {folds} folds" if folds else ""
         notes.append(
-            f"Best observed so far {how}".strip() + "; optimistic, above all of ensembles."
+            f"Best observed so far {how}".strip() + "; optimistic, especially for ensembles."
         )
     part = PARTS[column]
     caption = f"{part.capitalize()} balanced accuracy"

@@ -1,4 +1,4 @@
-"""What follows from the numbers that the BOASF paper prints."""
+"""Consequences of the numbers that the BOASF paper prints."""
 
 from itertools import product
 from typing import Any
@@ -12,13 +12,13 @@ HOURS = (2, 4)
 
 
 def accuracies(table: str, hours: int) -> pd.DataFrame:
-    """One half of a table, data sets × methods."""
+    """Return one half of a table, data sets × methods."""
     found = printed.table("boasf", table).filter(regex=f" {hours} h$")
     return found.rename(columns=lambda name: name.removesuffix(f" {hours} h"))
 
 
 def outcomes(table: str, hours: int, other: str) -> dict[str, int]:
-    """Count the data sets on which BOASF is better than, level with, and worse than another."""
+    """Count the data sets on which BOASF is better than, equal to, and worse than another."""
     half = accuracies(table, hours)
     gain = half["BOASF"] - half[other]
     signs = {"better": gain > 0, "equal": gain == 0, "worse": gain < 0}
@@ -26,12 +26,12 @@ def outcomes(table: str, hours: int, other: str) -> dict[str, int]:
 
 
 def outcomes_of_tuning(other: str) -> dict[str, dict[int, dict[str, int]]]:
-    """Count the same for both tuned learners and both budgets (Tables 2 and 3)."""
+    """Count these :func:`outcomes` for both tuned learners and both budgets (Tables 2 and 3)."""
     return {t: {h: outcomes(t, h, other) for h in HOURS} for t in TABLES[1:]}
 
 
 def sign_tests_of_tuning(other: str) -> dict[str, dict[int, float]]:
-    """One-sided p-values over the data sets that BOASF tunes better than another, without ties."""
+    """One-sided sign-test p-values of BOASF tuning better than another, without ties."""
     from scipy.stats import binom
 
     return {
@@ -59,7 +59,7 @@ def jumps(least: float) -> list[list[Any]]:
     -------
     cells
         Table, data set, method, accuracy after 2 and after 4 hours, and the range of the other four
-        cells of the row, 0 left out.
+        cells of the row, without zeros.
     """
     found = []
     for table in TABLES:
@@ -88,10 +88,10 @@ def zeros() -> list[list[str]]:
 
 
 def equal_to_table_1() -> dict[str, int]:
-    """Count the cells of Table 3 that are those of Table 1's random forest on the data set.
+    """Count the cells of Table 3 that equal those of Table 1's random forest on the data set.
 
-    Both tune a random forest with TPE or BOASF; Table 1 has a column for each budget, either of
-    which counts.
+    Both tune a random forest with TPE or BOASF. Table 1 has one column per budget; equality with
+    either counts.
     """
     forests = printed.table("boasf", "models").filter(like="RandomForest")
     tuned = printed.table("boasf", "random-forest")

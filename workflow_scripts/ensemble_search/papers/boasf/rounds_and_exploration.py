@@ -1,4 +1,4 @@
-"""Weight of the deviation (c) and number of rounds (r), as in Figure 3 of the BOASF paper."""
+"""Weight of the standard deviation (c) and number of rounds (r); BOASF paper, Figure 3."""
 
 import numpy as np
 import pandas as pd
@@ -14,16 +14,16 @@ from ensemble_search.report.tables import Table, cells
 TITLE, ORDER = "Exploration c and rounds r", 172
 PAPER = "Figure 3 of Zhu et al. (2021)"
 SETTINGS = {"search.exploration": "c", "search.rounds": "r"}
-#: The space of the figure, in which BOASF is compared with TPE alone.
+#: The space of the figure, where BOASF is compared only with TPE.
 SPACE = "logistic-regression-hpo"
 OTHERWISE = (
-    "Figure 3 of the paper is something else: hyperparameters of a logistic regression, and wins "
-    "or ties against Hyperopt alone."
+    "Figure 3 of the paper shows something else: hyperparameters of a logistic regression, and "
+    "wins or ties against Hyperopt alone."
 )
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show on which share of the data sets each setting wins or ties."""
+    """Show the share of data sets on which each setting wins or ties."""
     found = variants.families(
         results.study, SETTINGS.__contains__, lambda s: s["search.optimizer"] == "boasf"
     )
@@ -41,7 +41,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if len(compared.methods) - len(present) < 2 or not present:
         return "fewer than two settings of boasf and another method have finished on a data set"
     texts = [
-        "c (exploration) weighs the standard deviation in an arm's upper bound, r is the number "
+        "c (exploration) weights the standard deviation in an arm's upper bound; r is the number "
         "of rounds. The figures show the share of data sets on which the mean loss over repeats "
         f"is not above that of any other method here ({', '.join(present)}).",
         scope(results, compared),
@@ -60,7 +60,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _shares(results: Results, compared: ranks.Comparison, others: list[str], column: str):
-    """Return ``c``, ``r``, and shares of data sets without a loss to all others and to each."""
+    """Return ``c``, ``r``, and shares of data sets without a loss to all others, and to each."""
     mean = ranks.means(ranks.final_errors(compared, column)).round(ranks.DIGITS)
     rows = []
     for method in [m for m in compared.methods if m not in others]:
@@ -87,7 +87,7 @@ def _table(shares: pd.DataFrame, part: str, others: list[str]) -> Table:
         for row in shares.to_dict("records")
     ]
     average = (f"{100 * np.mean(shares[k]):.0f}" for k in ("all", *others))
-    caption = f"Data sets without a loss to the others, percent, by mean {part} loss"
-    columns = ["c", "r", "to none", *(f"to {other}" for other in others)]
+    caption = f"Data sets on which BOASF wins or ties, percent, by mean {part} loss"
+    columns = ["c", "r", "against all", *(f"against {other}" for other in others)]
     foot = cells("mean", "", *average)
     return Table(part, caption, columns, [*rows, foot], shares, foot=1)

@@ -1,4 +1,4 @@
-"""Table 12: how does AutoGluon do on the same splits?"""
+"""Table 12: AutoGluon on the same splits."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,11 +16,11 @@ from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "AutoGluon", 150
 PAPER = "Table 12 of Shen et al. (2022)"
-NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # as Table 12 names them
+NAME, OURS = "AutoGluon", "DivBO (AutoGluon)"  # their names in Table 12
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Put AutoGluon's single run on each split beside the methods of the study."""
+    """Compare AutoGluon's single run on each split with the methods of the study."""
     runs = read(results.folder, results.study["datasets"])
     if runs.empty:
         wanted = results.study.get("autogluon")
@@ -28,8 +28,8 @@ def build(results: Results, publish) -> list[Section] | str:
     finished = runs[runs["status"] == OK]
     split = "the first repeat's split" if results.resampled else "the same split"
     parts: list = [
-        f"AutoGluon runs once on the training and validation rows of {split}, in an environment of "
-        "its own. It has no repeats, so no standard deviation."
+        f"AutoGluon runs once on the training and validation rows of {split}, in its own "
+        "environment. It has no repeats, so no standard deviation."
     ]
     compared = results.compared
     if len(finished):
@@ -78,9 +78,9 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
         f"p of the one-sample signed-rank test of at most {repeats} repeats against {NAME}'s "
         "number (two-sided, p ≤ 0.05, not adjusted for the number of tests); B: the method is "
         "significantly better (bold), S: the same, W: worse.",
-        f"{NAME}'s number is taken as known: the test says whether a method's repeats lie to one "
+        f"{NAME}'s number is treated as fixed: the test says whether a method's repeats lie to one "
         "side of this one run, not what another run with another seed would have given. It also "
-        f"supposes that their {results.losses.plural} are spread evenly about the median.",
+        f"assumes that their {results.losses.plural} are symmetric about the median.",
         paired.about(results.splits),
     ]
     if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
@@ -103,14 +103,14 @@ COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
 
 
 def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
-    """Read ``autogluon/<dataset>/scores.json`` below a study's results folder.
+    """Read ``autogluon/<dataset>/scores.json`` in a study's results folder.
 
     Returns
     -------
     runs
-        One row per data set: ``dataset``, ``status`` (``ok``, or what happened), ``reason`` (empty
-        if ok), ``validation_error`` and ``test_error`` (NaN unless ok). No rows if there is no
-        such file at all.
+        One row per data set: ``dataset``, ``status`` (``ok``, or the kind of failure), ``reason``
+        (empty if ok), ``validation_error`` and ``test_error`` (NaN unless ok). Empty if there are
+        no such files.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What follows from the numbers that the DivBO paper prints."""
+"""Consequences of the numbers that the DivBO paper prints."""
 
 from itertools import combinations, product
 from typing import Any
@@ -12,17 +12,17 @@ from ensemble_search.papers import printed
 
 #: Level of the paper's tests.
 LEVEL = 0.05
-#: Table 1 has two decimals: each number may be off by this.
+#: Largest rounding error of a number in Table 1, which has two decimals.
 ROUNDING = 0.005
 
 
 def means() -> pd.DataFrame:
-    """Mean test errors of Table 1 in percent, shape (15 data sets, 9 methods)."""
+    """Return the mean test errors of Table 1 in percent, shape (15 data sets, 9 methods)."""
     return _table_1(0)
 
 
 def deviations() -> pd.DataFrame:
-    """Their standard deviations over ten runs, of the same shape."""
+    """Return the standard deviations of Table 1 over ten runs, of the same shape."""
     return _table_1(1)
 
 
@@ -42,7 +42,7 @@ def outcomes(other: str) -> dict[str, int]:
 
 
 def difference(other: str, without: str | None = None) -> dict[str, float]:
-    """Mean error of another method minus DivBO's over data sets, with its 95 % interval.
+    """Return the mean over data sets of another method's error minus DivBO's, with a 95 % interval.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def difference(other: str, without: str | None = None) -> dict[str, float]:
     -------
     points
         ``mean``, ``low``, ``high`` in percentage points, by Student's t; ``largest``: the data set
-        with the largest difference, and ``share``: its part of the sum.
+        with the largest difference; ``share``: its share of the sum.
     """
     errors = means()[[other, "DivBO"]].drop(index=[without] if without else [])
     line = effects.intervals(errors, "DivBO").loc[other]
@@ -67,11 +67,11 @@ def difference(other: str, without: str | None = None) -> dict[str, float]:
 
 
 def least_ratio(runs: int) -> float:
-    """Least ratio of mean to standard deviation of paired differences that Wilcoxon's test finds.
+    """Smallest mean / standard deviation of paired differences that Wilcoxon's test can find.
 
-    The ratio is a quasi-concave function of the absolute differences in their order, so that it is
-    least where the largest few are equal and the others vanish, for one of the sets of negative
-    ranks that are significant.
+    The ratio is a quasi-concave function of the sorted absolute differences. It is therefore
+    smallest when the largest few are equal and the others are 0, for one of the significant sets of
+    negative ranks.
     """
     largest = 0
     while signed_rank_p(largest + 1, runs) <= LEVEL:
@@ -91,7 +91,7 @@ def least_ratio(runs: int) -> float:
 
 
 def signed_rank_p(statistic: int, runs: int) -> float:
-    """Exact two-sided p-value of Wilcoxon's signed-rank statistic, the smaller sum of ranks."""
+    """Exact two-sided p-value of Wilcoxon's signed-rank statistic (the smaller rank sum)."""
     counts = np.zeros(runs * (runs + 1) // 2 + 1)
     counts[0] = 1
     for rank in range(1, runs + 1):
@@ -100,22 +100,23 @@ def signed_rank_p(statistic: int, runs: int) -> float:
 
 
 def needed_correlations(other: str, ratio: float) -> pd.Series:
-    """Correlation of the runs of DivBO and another method that a significant difference needs.
+    """Correlation between runs of DivBO and another method that a significant difference requires.
 
-    With the printed deviations the difference of two runs has the variance s² + t² - 2 r s t.
+    With the printed standard deviations s and t, the difference of two runs has variance s² + t² -
+    2 r s t.
 
     Parameters
     ----------
     other
         A method of Table 1.
     ratio
-        Least ratio of the mean to the standard deviation of differences that is significant.
+        Smallest significant ratio of the mean to the standard deviation of differences.
 
     Returns
     -------
     correlations
-        By data set, only those on which DivBO's mean is lower, ascending. Rounding counts in favour
-        of the difference. Above 1: no correlation is high enough.
+        By data set, ascending, only for those on which DivBO's mean is lower. Rounding is assumed
+        to favour the difference. Above 1, no correlation is high enough.
     """
     gap = means()[other] - means()["DivBO"]
     gap = gap[gap > 0] + 2 * ROUNDING
@@ -129,15 +130,15 @@ def needed_correlations(other: str, ratio: float) -> pd.Series:
 
 
 def correlation_for(other: str, better: int) -> dict[str, Any]:
-    """Correlation of runs, the same on all data sets, at which so many could be significant.
+    """Correlation of runs, equal on all data sets, at which ``better`` could be significant.
 
     Returns
     -------
     correlations
-        ``normal``: if differences are like those of a normal distribution, so that Student's t
-        decides as Wilcoxon's test; ``least``: whatever their distribution (:func:`least_ratio`);
-        ``impossible``: data sets that no correlation makes significant by t; ``independent``: how
-        many data sets are significant by t with a correlation of 0.
+        ``normal``: if differences are normally distributed, so that Student's t decides like
+        Wilcoxon's test; ``least``: for any distribution (:func:`least_ratio`); ``impossible``: data
+        sets that no correlation makes significant by t; ``independent``: number of data sets that
+        are significant by t with a correlation of 0.
     """
     from scipy.stats import t
 
@@ -172,7 +173,7 @@ def combinations_of_settings() -> dict[str, Any]:
 
 
 def rows_of_data_sets() -> dict[str, int]:
-    """Smallest and largest data set of Table 5, and how many have more than 20k rows."""
+    """Sizes of the smallest and largest data set of Table 5; number with more than 20k rows."""
     rows = [known.rows for known in paper_sets.TABLE_5.values()]
     largest = printed.values("divbo", "settings")["rows"][1]
     above = sum(size > largest for size in rows)

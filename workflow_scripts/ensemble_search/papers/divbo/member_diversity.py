@@ -1,4 +1,4 @@
-"""Figure 6: how different are the members of the final ensemble from one another?"""
+"""Figure 6: diversity of the members of the final ensemble."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ PAPER = "Figure 6 of Shen et al. (2022)"
 def build(results: Results, publish) -> list[Section] | str:
     """Show mean disagreement and diversity of the members, and heat maps of one run."""
     if results.losses.task != CLASSIFICATION:
-        return "whether members are right is asked of labels only, and this is a regression"
+        return "only predicted labels can be right or wrong, and this is a regression"
     several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
     methods = [m for m in results.methods if m in several]
     compared = results.comparison(methods)
@@ -34,12 +34,11 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no finished run has an ensemble of two members or more"
     table = of_runs(results, compared)
     if table["members"].isna().all():
-        return "the members or predictions of the finished searches are not there"
+        return "the members or predictions of the finished searches are missing"
     about = (
         "Two members disagree on a sample if exactly one of them is right; their diversity (the "
         "paper's Eq. 3) is how far apart their class probabilities are. Both are means over all "
-        "pairs of different members of the ensemble after the last iteration, on the validation "
-        "part."
+        "pairs of unique members of the ensemble after the last iteration, on the validation rows."
     )
     sections = [
         Section(
@@ -58,7 +57,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _table(table: pd.DataFrame, column: str) -> Table:
-    """Show the mean over repeats, data sets downwards and methods to the right."""
+    """Show the mean over repeats, with data sets in rows and methods in columns."""
     columns = table["method"].unique()
     wide = table.pivot_table(
         index="dataset", columns="method", values=column, sort=False, observed=True
@@ -70,16 +69,16 @@ def _table(table: pd.DataFrame, column: str) -> Table:
     rows.append(cells("mean", *(number(v, 3) for v in wide.mean())))
     members = table.groupby("method", sort=False)["members"].mean()
     rows.append(cells("members", *(f"{members[m]:.1f}" for m in columns)))
-    caption = f"Mean {column} of the pairs of members of the final ensemble"
+    caption = f"Mean {column} between members of the final ensemble"
     notes = [
-        "Mean over repeats; bold: most. Members: unique ones, mean over all runs. Ensembles of a "
-        "single member have no pairs and do not count."
+        "Mean over repeats; bold: highest. Members: unique ones, mean over all runs. Ensembles "
+        "with a single member have no pairs and are left out."
     ]
     return Table(column, caption, ["data set", *columns], rows, table, notes, foot=2)
 
 
 def _paper(results: Results, table: pd.DataFrame) -> list[str]:
-    """Put the printed disagreement beside ours."""
+    """Compare the printed disagreement with ours."""
     where = agreement.entry("disagreement")["where"]
     lines = []
     for dataset, values in agreement.values(results.study, "disagreement").items():
@@ -90,7 +89,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
         ]
         if not texts:
             continue
-        text = f"Disagreement on {dataset}, beside the paper's ({where}) in brackets: "
+        text = f"Disagreement on {dataset}, with the paper's ({where}) in parentheses: "
         reasons = agreement.obstacles(results.study, "disagreement", [dataset])
         text += ", ".join(texts) + "."
         text += f" They cannot be compared directly: {'; '.join(reasons)}." if reasons else ""
@@ -99,7 +98,7 @@ def _paper(results: Results, table: pd.DataFrame) -> list[str]:
 
 
 def _panels(results: Results, compared: Comparison, publish) -> Section | None:
-    """Draw the members' diversity in the first run of the data set that the paper shows."""
+    """Draw the members' diversity in the first run on the data set that the paper shows."""
     shown = [d for d in agreement.entry("disagreement")["values"] if d in compared.datasets]
     dataset = (shown or compared.datasets)[0]
     mine = compared.scores[compared.scores["dataset"] == dataset]
@@ -142,7 +141,8 @@ class FinalMembers:
     members
         Iterations at which the unique members were evaluated, ascending.
     diversities
-        Of every pair on the validation rows (DivBO paper, Eq. 3), shape (members, members).
+        Diversity of every pair on the validation rows (DivBO paper, Eq. 3), shape (members,
+        members).
     disagreement
         ``member_diversity.disagreement`` of the members on the validation rows.
     """
@@ -158,7 +158,7 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembe
     Raises
     ------
     Missing
-        If its members, predictions or validation labels are not there.
+        If its members, predictions or validation labels do not exist.
     Unusable
         If one of these is damaged.
     """
@@ -182,9 +182,9 @@ def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarr
     Raises
     ------
     Missing
-        If the file is not there.
+        If the file does not exist.
     Unusable
-        If it is damaged, or not that of the split.
+        If it is damaged or does not belong to the split.
     """
     folder = layout.split_folder(results.folder, results.study, dataset, search, repeat)
     return results.once(_labels, folder)
@@ -201,9 +201,9 @@ def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
     Returns
     -------
     table
-        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (unique ones),
-        ``disagreement`` and ``diversity``: means over pairs, NaN for a single member. All three
-        are NaN where a file is missing.
+        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (number of unique ones),
+        ``disagreement`` and ``diversity`` (means over pairs, NaN for a single member). All three
+        are NaN if a file is missing.
     """
     runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
     rows = []
@@ -224,6 +224,6 @@ def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
 
 
 def mean_of_pairs(matrix: np.ndarray) -> float:
-    """Mean over the pairs of different members of a symmetric matrix; NaN for fewer than two."""
+    """Mean of a symmetric matrix over pairs of different members; NaN for fewer than two."""
     n = len(matrix)
     return float(matrix[np.triu_indices(n, 1)].mean()) if n > 1 else np.nan

@@ -1,4 +1,4 @@
-"""Figures 1 and 5: how different suggestions are from the ensemble, and how good its members."""
+"""Figures 1 and 5: diversity of suggestions from the ensemble, and error of its members."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,21 +18,21 @@ from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "Diversity of suggestions", 80
 PAPER = "Figures 1 and 5 of Shen et al. (2022)"
-#: The paper looks at the last fifth of a search: iterations 201 to 250.
+#: The paper analyses the last fifth of a search: iterations 201 to 250.
 SHARE = 5
 WHAT = {
     "minimum": (
         "Minimum diversity",
-        "Diversity (Eq. 3 of the paper, on the validation rows) of the learner that is suggested "
-        "at an iteration from the most similar member of the ensemble that was built at the "
-        "iteration before; mean over repeats, without evaluations that failed. Near 0: the search "
-        "repeats what its ensemble has. Of bags, the member is the pipeline that was refitted.",
+        "Diversity (Eq. 3 of the paper, on the validation rows) between the learner suggested at "
+        "an iteration and the most similar member of the previous iteration's ensemble; mean over "
+        "repeats, without failed evaluations. Near 0: the search repeats what its ensemble has. "
+        "With bags, the member is the pipeline that was refitted.",
         "minimum diversity",
     ),
     "average": (
         "Average {loss} of members",
-        "Validation {loss} of the ensemble's single members, mean over the unique ones and over "
-        "repeats: whether diversity was paid for with worse members.",
+        "Validation {loss} of the ensemble's individual members, mean over the unique ones and "
+        "over repeats: whether diversity comes at the price of worse members.",
         "average {loss} of members",
     ),
 }
@@ -42,7 +42,7 @@ PRINTED = {"minimum": "minimum-diversity", "average": "member-error"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Draw both over the last fifth of the iterations, and show the means."""
+    """Draw both over the last fifth of the iterations, and tabulate the means."""
     seen = view(results)
     if isinstance(seen, str):
         return seen
@@ -51,7 +51,7 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no method with results builds an ensemble"
     rows = follow(results, methods)
     if rows.empty or rows["minimum"].isna().all():
-        return "it needs predictions and members of the searches, which are not there"
+        return "it needs predictions and members of the searches, which are missing"
     summary = summaries(rows)
     curves = mean_curves(rows)
     sections = []
@@ -73,7 +73,7 @@ def build(results: Results, publish) -> list[Section] | str:
 def _table(
     column: str, summary: pd.DataFrame, methods: list[str], seen: View, printed: dict
 ) -> Table:
-    """Show data sets × methods, and a row with the printed figures below a data set."""
+    """Show data sets × methods, with a row of the printed figures below each data set."""
     entry, losses = PRINTED[column], seen.losses
     write = losses.spread if column == "average" else partial(spread, digits=3)
     indexed = summary.set_index(["dataset", "method"])
@@ -94,13 +94,13 @@ def _table(
         if beside:
             runs = agreement.entry("minimum-diversity-runs")["values"]["runs"]
             notes.append(
-                f"Figure 1 of the paper is of {runs} runs on quake (10 by default elsewhere); ours "
-                f"is of {counted(int(summary['repeats'].max()), 'run')} per data set."
+                f"Figure 1 of the paper shows {runs} runs on quake (10 by default elsewhere); ours "
+                f"has {counted(int(summary['repeats'].max()), 'run')} per data set."
             )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
         notes.append(
-            "The CSV has the variant of the text at Figure 1 too (fixed): diversity from the "
-            "ensemble as it was before that fifth began."
+            "The CSV also has the variant that the text at Figure 1 describes (fixed): diversity "
+            "from the ensemble before that fifth began."
         )
     else:
         loss = f"{losses.title}{losses.in_percent}"
@@ -138,14 +138,14 @@ def _panels(
 
 
 def at_each(members: pd.DataFrame, iterations: int) -> list[np.ndarray]:
-    """Return the members of the ensemble after each iteration, as iterations of evaluations.
+    """Return the ensemble's members after each iteration, as iterations of their evaluations.
 
     Parameters
     ----------
     members
-        Columns ``iteration`` and ``member``; rows where the ensemble changed.
+        Columns ``iteration`` and ``member``; rows only where the ensemble changed.
     iterations
-        How many there are.
+        Number of iterations.
 
     Returns
     -------
@@ -174,22 +174,22 @@ def of_run(
     Parameters
     ----------
     diversities
-        Function of rows and columns (iterations) that gives the matrix of their diversities.
+        Function that returns the diversity matrix for rows and columns (iterations).
     errors
-        Validation error of each evaluation, of shape (n,); NaN where it failed or was fitted on a
+        Validation error of each evaluation, of shape (n,); NaN if it failed or was fitted on a
         share of the training rows.
     members
-        As :func:`at_each` takes it.
+        See :func:`at_each`.
     first
-        The first iteration that is looked at, at least 2.
+        The first iteration to analyse, at least 2.
 
     Returns
     -------
     minimum
         For t = first ... n: the lowest diversity between evaluation t and a member of the ensemble
-        after t - 1 iterations; NaN where the error of evaluation t is NaN.
+        after t - 1 iterations; NaN if the error of evaluation t is NaN.
     fixed
-        The same with the ensemble after first - 1 iterations all the time (the text at Figure 1).
+        The same, but always with the ensemble after first - 1 iterations (text for Figure 1).
     average
         Mean validation error of the unique members after t iterations.
     """
@@ -210,7 +210,7 @@ def of_run(
 
 
 def follow(results: Results, methods: list[str]) -> pd.DataFrame:
-    """Follow the last fifth of every finished run whose files are there.
+    """Follow the last fifth of every finished run whose files exist.
 
     Returns
     -------
@@ -254,13 +254,13 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
 
 
 def mean_curves(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean over repeats at every iteration; failed evaluations do not count."""
+    """Mean over repeats at every iteration, ignoring failed evaluations."""
     keys = ["dataset", "method", "iteration"]
     return rows.groupby(keys, sort=False)[["minimum", "fixed", "average"]].mean().reset_index()
 
 
 def summaries(rows: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation over repeats of the means of each run.
+    """Mean and standard deviation over repeats of each run's means.
 
     Returns
     -------

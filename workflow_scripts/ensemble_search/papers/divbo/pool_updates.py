@@ -16,7 +16,7 @@ from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "Updates of the ensemble", 70
 PAPER = "Table 4 of Shen et al. (2022)"
-#: Over how many last iterations the paper counts.
+#: Numbers of last iterations over which the paper counts.
 SPANS = (100, 50)
 
 
@@ -46,7 +46,7 @@ def build(results: Results, publish) -> list[Section] | str:
 def _over_all(
     counts: pd.DataFrame, methods: list[str], spans: list[int], losses: Losses, printed: dict
 ) -> Table:
-    # The paper's mean over data sets and repeats: data sets weigh alike.
+    # The paper's mean over data sets and repeats; data sets have equal weights.
     means = counts.groupby(["method", "dataset"], observed=True).mean(numeric_only=True)
     means = means.groupby(level="method").mean()
     runs = counts.groupby("method", observed=True).size()
@@ -85,13 +85,13 @@ def _by_dataset(counts: pd.DataFrame, methods: list[str], span: int) -> Table:
 
 
 def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
-    """Mark the iterations at which members or weights differ from those before.
+    """Mark the iterations at which members or weights change.
 
     Parameters
     ----------
     members
         Columns ``iteration``, ``member``, ``weight``; rows for the iterations at which the ensemble
-        was written, changed or not.
+        was written, whether changed or not.
     iterations
         How many there are.
 
@@ -122,14 +122,14 @@ def effective(members: pd.DataFrame, validation_error: Sequence[float]) -> np.nd
     Parameters
     ----------
     members
-        As :func:`changes` takes it.
+        See :func:`changes`.
     validation_error
-        Of the ensemble at every iteration; NaN before the first.
+        Error of the ensemble at every iteration; NaN before the first ensemble.
 
     Returns
     -------
     effective
-        bool, of shape (iterations,); the first ensemble is none.
+        bool, of shape (iterations,); the first ensemble does not count.
     """
     error = np.asarray(validation_error, dtype=float).round(DIGITS)
     falls = np.zeros(len(error), dtype=bool)
@@ -144,7 +144,7 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
     -------
     counts
         One row per run whose members can be read: ``method``, ``dataset``, ``repeat``, ``last_100``
-        and ``last_50``; NaN where there are not more iterations than that.
+        and ``last_50``; NaN unless there are more iterations than that.
     """
     rows = []
     made = results.manifests.set_index(["dataset", "search", "repeat"])["evaluations"]
@@ -157,7 +157,7 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
         except Missing:
             continue
         found = effective(members, group.sort_values("iteration")["validation_error"])
-        # Budgets in seconds: without the rows that a shorter run repeats.
+        # For budgets in seconds, drop the rows that a shorter run repeats.
         found = found[: made[dataset, parts["search"], repeat]]
         counts = (found[-n:].sum() if len(found) > n else np.nan for n in SPANS)
         rows.append((method, dataset, repeat, *counts))

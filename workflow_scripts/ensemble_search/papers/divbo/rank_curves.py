@@ -1,4 +1,4 @@
-"""Figures 3 and 4c: average ranks over iterations, or full fits."""
+"""Figures 3 and 4c: average ranks over iterations or full fits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,12 +17,12 @@ TITLE, ORDER = "Ranks over the budget", 30
 PAPER = "Figures 3 and 4c of Shen et al. (2022)"
 COLUMNS = {"validation": "validation_error", "test": "test_error"}
 POST_HOC = "test, post-hoc designs"
-#: Optimizers that search for an ensemble directly; the paper lists them apart (Section 4.1).
+#: Optimizers that search for an ensemble directly; the paper lists them separately (Section 4.1).
 DIRECT = {"ensemble-optimization", "neural-ensemble-search"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Draw the ranks in validation and in test loss, and show those at the end."""
+    """Draw the ranks in validation and test loss, and tabulate the final ones."""
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
@@ -33,7 +33,7 @@ def build(results: Results, publish) -> list[Section] | str:
         f"At every {unit} the methods are ranked within each run (data set and repeat) and the "
         f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
         f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
-        f"its averages are other numbers. Validation {losses.title} is the best observed so far, "
+        f"its averages differ. Validation {losses.title} is the best observed so far, "
         f"and ensembles are fitted to it: go by the test {losses.title}."
     )
     if len(seen.compared.methods) > curve_figures.MANY:
@@ -62,8 +62,8 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
     curve = ranks.rank_curves(compared, "test_error")
     others = [m for m in seen.compared.methods if m not in compared.methods]
     text = (
-        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods whose "
-        "ensemble is built from what a search for single models has evaluated. Here these are "
+        "Figure 4c of the paper ranks its four post-hoc designs among themselves: methods that "
+        "build an ensemble from the evaluations of a search for single models. Here these are "
         f"{', '.join(compared.methods)}, ranked on {compared.runs} runs; "
         f"{_sum(len(compared.methods))}."
     )
@@ -81,10 +81,10 @@ def _post_hoc(results: Results, among: list[str], seen: View, publish):
 
 
 def post_hoc(study: Mapping[str, Any]) -> list[str]:
-    """Methods that build an ensemble of what a search for single models has evaluated.
+    """Methods that build an ensemble from the evaluations of a search for single models.
 
-    The paper's post-hoc designs (Section 2): RS-ES, BO-ES, RB-ES and DivBO. What delivers its best
-    model is none, and neither is a search that works on an ensemble of its own (:data:`DIRECT`).
+    The paper's post-hoc designs (Section 2): RS-ES, BO-ES, RB-ES and DivBO. Methods that deliver
+    their best model are excluded, as are searches for an ensemble of their own (:data:`DIRECT`).
     """
     return [
         method
@@ -109,13 +109,13 @@ def _draw(
 
 
 def _last(curve: pd.DataFrame) -> pd.Series:
-    """Average ranks at the last iteration, the lowest first."""
+    """Average ranks at the last iteration, lowest first."""
     last = curve[curve["iteration"] == curve["iteration"].max()]
     return last.set_index("method")["rank"].sort_values(kind="stable")
 
 
 def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
-    """Return from which iteration, or full fit, on the reference leads."""
+    """Return the iteration, or full fit, from which the reference leads."""
     method = seen.reference
     first = ranks.leads_from(curve, method)
     if first is None:
@@ -125,7 +125,7 @@ def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
 
 
 def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
-    """Put what the paper says of validation ranks in words beside ours."""
+    """Compare the paper's statements on validation ranks with ours."""
     lead = _lead(curve, seen, f"validation {seen.losses.title}")
     last = _last(curve).drop(seen.reference)
     second = f"The best of the others is {last.index[0]} with {last.iloc[0]:.2f}."

@@ -1,4 +1,4 @@
-"""Table 11: is it enough to search every algorithm for as long as the others?"""
+"""Table 11: equal shares of the budget for every algorithm."""
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import variants
@@ -18,16 +18,16 @@ def build(results: Results, publish):
         say=lambda s: s["search.optimizer"],
         printed=("same-budget-error", role),
         about=[
-            "k-BO gives every algorithm of the space the same number of evaluations, with a "
-            "Bayesian optimization of its own. It finds different models by construction, where "
-            "DivBO looks for them."
+            "k-BO gives every algorithm of the space the same number of evaluations, with its own "
+            "Bayesian optimization. It finds different models by construction, whereas DivBO "
+            "searches for them."
         ],
         nothing="no method with an ensemble has the search k-bo beside another",
     )
 
 
 def role(settings: dict) -> str | None:
-    """Name a method as Table 11 does."""
+    """Return a method's name in Table 11."""
     if not variants.selection(settings):
         return None
     if variants.paper_divbo(settings):

@@ -1,4 +1,4 @@
-"""Figure 7: how much do DivBO's two settings matter?"""
+"""Figure 7: sensitivity to DivBO's two settings."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -86,7 +86,7 @@ def _spread(grid: pd.DataFrame, losses: Losses) -> list[str]:
 
 
 def _table(grid: pd.DataFrame, part: str, losses: Losses) -> Table:
-    """Show a row for each data set and beta, a column for each tau."""
+    """Show one row per data set and beta, one column per tau."""
     taus = sorted(grid["tau"].unique())
     rows = []
     for (dataset, beta), mine in grid.groupby(["dataset", "beta"], sort=False):
@@ -113,7 +113,7 @@ def grid(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     table
-        Sorted by data set (in its order), ``beta`` and ``tau``.
+        Sorted by data set (in the study's order), ``beta`` and ``tau``.
     """
     of = {m: variants.settings(study, m) for m in table["method"].unique()}
     for key in ("beta", "tau"):

@@ -1,4 +1,4 @@
-"""Table 2: on how many data sets the reference is significantly better."""
+"""Table 2: number of data sets on which the reference is significantly better."""
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ PARTS = {"test": "test_error", "validation": "validation_error"}
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Count better, same and worse, and show the p-values behind."""
+    """Count better, same and worse, and show the underlying p-values."""
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
@@ -50,13 +50,13 @@ def counts_table(
     Parameters
     ----------
     tests
-        Of ``wilcoxon.compare``, by part.
+        Results of ``wilcoxon.compare``, by part.
     reference
-        The method that the others are compared with.
+        The method to compare the others with.
     losses
-        How losses by the study's metric are shown.
+        Format of losses by the study's metric.
     about
-        What the tests are about.
+        Subject of the tests.
     """
     counts = {name: wilcoxon.counts(frame) for name, frame in tests.items()}
     methods = next(iter(counts.values())).index
@@ -67,25 +67,25 @@ def counts_table(
     columns = ["", *(f"{name} {o}" for name in counts for o in paired.LETTER)]
     data = pd.concat(tests, names=["part"]).reset_index("part").reset_index(drop=True)
     notes = [
-        f"Better: on so many data sets {reference} has the lower mean {losses.title} and the "
-        "difference is significant (Wilcoxon signed-rank over the paired repeats, two-sided, "
-        "p ≤ 0.05, zero differences dropped, no adjustment for multiple tests). Same: not "
-        "significant, or mean and signed ranks point in different directions.",
+        f"Better: the number of data sets on which {reference} has the lower mean {losses.title} "
+        "and the difference is significant (Wilcoxon signed-rank over the paired repeats, "
+        "two-sided, p ≤ 0.05, zero differences dropped, not adjusted for multiple tests). Same: "
+        "not significant, or mean and signed ranks point in different directions.",
         about,
-        f"Validation {losses.title} is that on which ensembles and searches were chosen, so it is "
-        f"optimistic; the test {losses.title} beside it is the one to go by.",
+        f"Searches and ensembles select by validation {losses.title}, so it is optimistic: go by "
+        f"the test {losses.title}.",
     ]
     most = wilcoxon.ALPHA * len(next(iter(tests.values())))
     notes.append(
         f"If no method differed from {reference} anywhere, up to {most:.2g} of the "
-        f"{len(next(iter(tests.values())))} tests of one {losses.title} would be significant by "
+        f"{len(next(iter(tests.values())))} tests of each {losses.title} would be significant by "
         "chance."
     )
     pairs = int(next(iter(tests.values()))["pairs"].max())
     if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA:
         notes.insert(
             0,
-            f"With {pairs} paired repeats at most the smallest possible p-value is "
+            f"With at most {pairs} paired repeats, the smallest possible p-value is "
             f"{wilcoxon.smallest_p(pairs):g}: nothing can be significant here, and “same” does not "
             "mean that the methods are alike. At least 6 repeats are needed.",
         )
@@ -104,7 +104,7 @@ def _beside(tests: dict[str, pd.DataFrame], printed: dict[str, list[int]]) -> Ta
         data += [(method, which, *numbers) for which, numbers in lines.items()]
     frame = pd.DataFrame(data, columns=["method", "which", "better", "same", "worse"])
     columns = ["against", *(f"ours, {part} error" for part in tests), "the paper's"]
-    notes = ["The paper does not say of which error its counts are."]
+    notes = ["The paper does not say which error its counts refer to."]
     caption = f"Better / same / worse, beside {agreement.source('wilcoxon')}"
     return Table("beside", caption, columns, rows, frame, notes)
 

@@ -1,4 +1,4 @@
-"""Table 10: does a larger ensemble help?"""
+"""Table 10: effect of the ensemble's size."""
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import variants
@@ -17,16 +17,16 @@ def build(results: Results, publish):
         say=lambda s: f"{s['ensemble.type']}, size {s['ensemble.size']}",
         printed=("size-error", role),
         about=[
-            "These methods share every evaluation and differ in the number of rounds or members "
-            "of the ensemble only. How much each size fits the validation set is on the page "
-            "Statistics."
+            "These methods share every evaluation and differ only in the number of rounds or "
+            "members of the ensemble. How much each size overfits the validation set is on the "
+            "page Statistics."
         ],
         nothing="no search has an ensemble of one type in two sizes",
     )
 
 
 def role(settings: dict) -> str | None:
-    """Name a method as Table 10 does."""
+    """Return a method's name in Table 10."""
     if settings["search.optimizer"] != "bo":
         return None
     return next((f"BO-ES ({n})" for n in (25, 100) if variants.selection(settings, n)), None)

@@ -1,4 +1,4 @@
-"""How much sooner the reference reaches the other methods' final validation loss."""
+"""Speed-up of the reference in reaching the other methods' final validation loss."""
 
 import numpy as np
 import pandas as pd
@@ -31,22 +31,22 @@ def build(results: Results, publish) -> list[Section] | str:
         parts.append(f"{agreement.source('speed-up')}: {ranges}, on pollen and wind.")
         if text := agreement.caution(results.study, "speed-up", ["pollen", "wind"]):
             parts.append(text)
-    return [Section(f"How much sooner is {seen.reference} there?", parts)]
+    return [Section(f"How much sooner does {seen.reference} get there?", parts)]
 
 
 def speed_table(speed: pd.DataFrame, reference: str, losses: Losses) -> Table:
-    """Show how many times fewer iterations the reference needs, data sets × methods."""
+    """Show the factor by which the reference needs fewer iterations, data sets × methods."""
     wide = speed.pivot(index="dataset", columns="method", values="speed_up")
     wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
     rows = [cells(d, *map(_times, row)) for d, row in zip(wide.index, wide.to_numpy(), strict=True)]
-    # Of an even number of data sets the mean of the two in the middle, unless one is "< 1".
+    # For an even number of data sets, the mean of the middle two, unless one is "< 1".
     reached = wide.fillna(0)
     median = reached.median().where(reached.quantile(0.5, interpolation="lower") > 0)
     rows.append(cells("median", *map(_times, median)))
     notes = [
-        "Iterations of the whole budget divided by the iteration at which the mean best-observed "
-        f"validation {losses.title} of {reference} first is as low as that of the other method at "
-        "the end. < 1: it does not get there within the budget."
+        f"The budget in iterations, divided by the iteration at which {reference}'s mean "
+        f"best-observed validation {losses.title} is first as low as the other method's final one. "
+        "< 1: it does not get there within the budget."
     ]
     what = f"how much sooner it reaches a method's final {losses.title}"
     caption = f"Speed-up of {reference}: {what}"

@@ -1,4 +1,4 @@
-"""Table 9: which ensemble makes the most of the same evaluations?"""
+"""Table 9: ensemble strategies on the same evaluations."""
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import variants
@@ -13,7 +13,7 @@ PRINTED: dict[tuple[str, int | None], str] = {
 
 
 def build(results: Results, publish):
-    """Compare ensembles of different types that are built from the same search."""
+    """Compare ensembles of different types, built from the same search."""
     return variants.build(
         results,
         free=lambda key: key.startswith("ensemble."),
@@ -21,20 +21,20 @@ def build(results: Results, publish):
         several=lambda family: len({s["ensemble.type"] for s in family} - {"best"}) > 1,
         say=say,
         printed=("strategy-error", role),
-        about=["These methods share every evaluation and differ in the ensemble only."],
+        about=["These methods share every evaluation and differ only in the ensemble."],
         nothing="no search has two types of ensembles besides best",
     )
 
 
 def say(settings: dict) -> str:
-    """Put the ensemble's settings into words."""
+    """Describe the ensemble's settings."""
     values = {k.removeprefix("ensemble."): v for k, v in settings.items() if "ensemble." in k}
     kind = values.pop("type")
     return kind + "".join(f", {k} {v}" for k, v in values.items() if v is not None)
 
 
 def role(settings: dict) -> str | None:
-    """Name a method as Table 9 does."""
+    """Return a method's name in Table 9."""
     if not variants.paper_divbo(settings):
         return None
     return PRINTED.get((settings["ensemble.type"], settings.get("ensemble.size")))

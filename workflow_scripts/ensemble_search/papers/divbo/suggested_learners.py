@@ -16,7 +16,7 @@ PAPER = "Table 3 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show losses of the learners by search, and how many random configurations they beat."""
+    """Show the learners' losses by search, and the share of random configurations they beat."""
     table = errors(results.observations)
     if table.empty:
         return "no search has finished"
@@ -24,9 +24,9 @@ def build(results: Results, publish) -> list[Section] | str:
     random = results.random_errors()
     table["beaten"] = beaten(table, random)
     parts: list = [
-        "How good a search's suggestions are as single learners, the first random ones included. A "
-        "search that looks for diversity may suggest worse learners and still be the one with the "
-        "better ensemble.",
+        "How good a search's suggestions are as single learners, including the initial random "
+        "ones. A search for diversity may suggest worse learners and still have the better "
+        "ensemble.",
         _table(table, losses),
     ]
     sections = [Section(f"Validation {losses.plural} of suggested learners", parts)]
@@ -45,8 +45,8 @@ def _table(table: pd.DataFrame, losses: Losses) -> Table:
         lambda line: Cell(losses.spread(line["mean"], line["std"])),
     )
     notes = [
-        "Mean ± standard deviation over all learners of all repeats that could be fitted (divisor "
-        "n − 1). The CSV has the deviation of the repeats' means too (between)."
+        "Mean ± standard deviation (divisor n − 1) over all learners of all repeats that could be "
+        "fitted. The CSV also has the deviation of the repeats' means (between)."
     ]
     loss = f"{losses.title}{losses.in_percent}"
     caption = f"Validation {loss} of the learners that each search suggested"
@@ -70,8 +70,8 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
         rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
     columns = ["search", "data set", "ours", "printed", "beats random, %", "printed"]
     notes = [
-        f"Printed: {agreement.source('suggested-error')}. It does not name the data set; the size "
-        "of its errors fits quake only. It prints the methods' names, of which the searches count."
+        f"Printed: {agreement.source('suggested-error')}. It does not name the data set; its "
+        "errors fit only quake. It prints names of methods, of which only the searches matter here."
     ]
     caption = "Validation error in percent of suggested learners, ours and the paper's"
     return Table("beside", caption, columns, rows, both, notes)
@@ -96,9 +96,9 @@ def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
 
 
 def errors(observations: pd.DataFrame) -> pd.DataFrame:
-    """Mean and deviation of the validation errors of all learners that a search suggested.
+    """Mean and standard deviation of the validation errors of all learners that a search suggested.
 
-    Those that were fitted on a share of the training rows do not count.
+    Learners that were fitted on a share of the training rows are ignored.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
     -------
     errors
         One row per data set and search: ``mean``, ``std`` (over all learners of all repeats,
-        divisor n - 1), ``learners`` (that could be fitted), ``between`` (deviation of the means
-        of the repeats) and ``repeats``.
+        divisor n - 1), ``learners`` (number fitted successfully), ``between`` (standard deviation
+        of the repeats' means) and ``repeats``.
     """
     fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
     groups = fitted.groupby(["dataset", "search"], sort=False)
@@ -122,19 +122,19 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
 
 
 def beaten(table: pd.DataFrame, random: Mapping[str, np.ndarray]) -> pd.Series:
-    """Share of random configurations with a higher error than the mean of the suggested learners.
+    """Share of random configurations with a higher error than the suggested learners' mean.
 
     Parameters
     ----------
     table
-        Of :func:`errors`.
+        Result of :func:`errors`.
     random
-        Validation errors of random configurations that could be fitted, by data set.
+        Validation errors of successfully fitted random configurations, by data set.
 
     Returns
     -------
     beaten
-        In [0, 1], one a row of the table; NaN for data sets without random configurations.
+        In [0, 1], one value per row of the table; NaN for data sets without random configurations.
     """
     shares = []
     for dataset, mean in zip(table["dataset"], table["mean"], strict=True):

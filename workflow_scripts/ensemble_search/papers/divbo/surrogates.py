@@ -1,4 +1,4 @@
-"""Figure 2: how well surrogates order configurations that they have not seen."""
+"""Figure 2: how well surrogates order unseen configurations."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -19,19 +19,20 @@ from ensemble_search.results import layout, readers
 
 TITLE, ORDER = "Diversity surrogates", 75
 PAPER = "Figure 2 of Shen et al. (2022)"
-#: What each protocol asks for; "error" is asked of performance surrogates.
+#: Target of each protocol; "error" is for performance surrogates.
 ASKED = {
     "observed": "an observed and a held-out configuration",
     "held-out": "two held-out configurations",
     "error": "{loss} of a held-out configuration",
 }
-#: Our names of what the paper prints a figure of, and the number of observations that it is for.
+#: Our names of the surrogates with printed figures, and the number of observations of these
+#: figures.
 PRINTED = {"lightgbm-pairs": "LightGBM", "random-forest": "PRF-p"}
 OBSERVATIONS = 250
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Draw tau over observations, and tabulate tau, calibration and the seconds of a fit."""
+    """Draw tau over observations, and tabulate tau, calibration and fit seconds."""
     section = results.study.get("surrogates")
     if not section:
         return "the study evaluates no surrogates (key surrogates)"
@@ -46,7 +47,7 @@ def build(results: Results, publish) -> list[Section] | str:
         lack = [f"{len(missing)} evaluations are missing ({shown})."]
     return [
         Section(
-            "Do they put in order what they have not seen?",
+            "Do they rank unseen configurations correctly?",
             [
                 results.losses.fill(_how(section)),
                 *lack,
@@ -63,12 +64,12 @@ def build(results: Results, publish) -> list[Section] | str:
 def _how(section: dict[str, Any]) -> str:
     return (
         f"{section['configurations']} random configurations of each data set are evaluated once. "
-        f"They are shuffled {section['repeats']} times, {section['held_out']} of them are held "
-        "out, and each surrogate is fitted on the first of the others. Kendall's tau-b says how "
-        "well the order of its predictions agrees with the truth: 1, in all pairs; 0, as good as "
-        "guessing. A diversity surrogate is asked for pairs, in two ways: an observed with a "
-        "held-out configuration, which is what DivBO asks for, and two held-out ones. A "
-        "performance surrogate is asked for the {loss} of the held-out ones, another question."
+        f"They are shuffled {section['repeats']} times; each time {section['held_out']} are held "
+        "out, and each surrogate is fitted on the first of the others. Kendall's tau-b measures "
+        "how well the order of its predictions agrees with the truth: 1, in all pairs; 0, no "
+        "better than guessing. A diversity surrogate predicts pairs, of two kinds: an observed and "
+        "a held-out configuration, which is what DivBO needs, and two held-out ones. A performance "
+        "surrogate predicts the {loss} of the held-out ones, a different question."
     )
 
 
@@ -81,14 +82,14 @@ def _caution(study: dict[str, Any]) -> list[str]:
 
 
 def _as_study(study: dict[str, Any]) -> dict[str, Any]:
-    """The study as the paper's settings are compared with: its configurations are its budget."""
+    """Return the study to compare with the paper's settings: its configurations are its budget."""
     section = study["surrogates"]
     budget = {"evaluations": section["configurations"]}
     return {**study, "budget": budget, "repeats": section["repeats"]}
 
 
 def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
-    """Draw one panel per data set and protocol; performance surrogates are in all of a data set."""
+    """Draw one panel per data set and protocol; all panels show performance surrogates."""
     look = figures.styles(list(dict.fromkeys(taus["surrogate"])))
     protocols = [p for p in ("observed", "held-out") if p in set(taus["protocol"])] or ["error"]
     names = list(dict.fromkeys(taus["dataset"]))
@@ -113,7 +114,7 @@ def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
 
 
 def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
-    """Draw means as lines and standard deviations over repeats shaded."""
+    """Draw means as lines and standard deviations over repeats as shaded areas."""
     with figures.panel() as (figure, axes):
         for name, mine in taus.groupby("surrogate", sort=False):
             x, mean, std = (mine[c].to_numpy() for c in ("observations", "mean", "std"))
@@ -130,7 +131,7 @@ def _lines(taus: pd.DataFrame, look: dict[str, dict]) -> Figure:
 
 
 def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
-    """Show tau at each number of observations, with the paper's where it prints one."""
+    """Show tau at each number of observations, with the paper's if it is printed."""
     sizes = sorted(taus["observations"].unique())
     rows = []
     for (dataset, protocol), part in taus.groupby(["dataset", "protocol"], sort=False):
@@ -160,10 +161,10 @@ def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
         )
     notes = [
         note,
-        "All repeats share the configurations and the split of the data; other ones would differ "
-        "by more than the deviation over repeats, so nothing is said to agree or to differ.",
+        "All repeats share the configurations and the split of the data; others would differ by "
+        "more than the deviation over repeats, so no agreement or difference is claimed.",
     ]
-    columns = ["data set", "asked for", "surrogate", *map(str, sizes)]
+    columns = ["data set", "question", "surrogate", *map(str, sizes)]
     columns += ["printed"] if printed else []
     caption = "Kendall's tau-b by number of observations"
     return Table("tau", caption, columns, rows, taus, notes)
@@ -177,14 +178,14 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
         row = [line["dataset"], asked[line["protocol"]], line["surrogate"], *share]
         row += [f"{line['absolute_error']:.3f}", f"{line['spread']:.3f}" if known else "–"]
         rows.append(cells(*row, number(line["ratio"], 1)))
-    columns = ["data set", "asked for", "surrogate", "within 1 spread", "within 2 spreads"]
+    columns = ["data set", "question", "surrogate", "within 1 spread", "within 2 spreads"]
     columns += ["mean absolute error", "mean spread", "error / spread"]
     largest = table["observations"].max()
     text = (
-        "A surrogate that knows what it does not know predicts a large spread where it is far off. "
+        "A surrogate that knows its uncertainty predicts a large spread where it is far off. "
         "If its errors were normal with the predicted spread, 68 % of the truths would lie within "
         "one spread of the prediction, 95 % within two, and the mean absolute error would be 0.8 "
-        "spreads. Lower shares, or a larger ratio: it is surer than it should be. The spread is "
+        "spreads. Lower shares, or a larger ratio: it is overconfident. The spread is "
         "the standard deviation of the members' predictions; one model alone has none (–)."
     )
     caption = f"Does the predicted spread cover the error? With {largest} observations"
@@ -203,24 +204,23 @@ KEYS = ["dataset", "protocol", "surrogate", "observations"]
 
 
 def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read the evaluations of surrogates that a study asks for.
+    """Read the surrogate evaluations of a study.
 
     Parameters
     ----------
     study
-        ``surrogates`` (its section; None: there is nothing to read), ``datasets``, ``seed``,
-        ``space``.
+        ``surrogates`` (its section; None: nothing to read), ``datasets``, ``seed``, ``space``.
     results
         Folder of the study.
 
     Returns
     -------
     quality
-        One row per data set, surrogate, repeat, size and protocol, with the columns that
-        ``surrogate_quality.assess`` describes. An undefined ``tau`` is 0: a model that
-        predicts the same for all puts nothing in order.
+        One row per data set, surrogate, repeat, size and protocol, with the columns of
+        ``surrogate_quality.assess``. An undefined ``tau`` is 0: a model with constant predictions
+        orders nothing.
     missing
-        Files that are not there, or were made otherwise, with the reason.
+        Files that are missing or were made with other settings, with the reason.
 
     Raises
     ------
@@ -261,13 +261,13 @@ def taus(quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def calibration(quality: pd.DataFrame) -> pd.DataFrame:
-    """Compare the predicted spread with the error, at the largest number of observations.
+    """Compare the predicted spread with the error at the largest number of observations.
 
     Returns
     -------
     calibration
         One row per data set, protocol and surrogate, means over repeats: ``within_1``,
-        ``within_2``, ``absolute_error``, ``spread``, and ``ratio``, the last two's.
+        ``within_2``, ``absolute_error``, ``spread``, and ``ratio`` of the last two.
     """
     last = quality[quality["observations"] == quality["observations"].max()]
     columns = ["within_1", "within_2", "absolute_error", "spread"]
@@ -276,7 +276,7 @@ def calibration(quality: pd.DataFrame) -> pd.DataFrame:
 
 
 def seconds(quality: pd.DataFrame) -> pd.DataFrame:
-    """Mean CPU seconds of a fit over data sets and repeats.
+    """Mean CPU seconds per fit, over data sets and repeats.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Table 1: test losses and average ranks, beside the paper's."""
+"""Table 1: test losses and average ranks, compared with the paper's."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ PAPER = "Table 1 of Shen et al. (2022)"
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show our Table 1, what of it the paper has too, and the ranks of both."""
+    """Show our Table 1, the part that the paper also has, and the ranks of both."""
     seen = view(results)
     if isinstance(seen, str):
         return seen
@@ -32,7 +32,7 @@ def build(results: Results, publish) -> list[Section] | str:
     sizes = results.datasets.set_index("dataset")["test"]
     comparison = agreement.compare_errors(results.study, "test-error", ours, sizes)
     if comparison.empty:
-        text = "The paper has none of these data sets and methods, as far as their names tell."
+        text = "The paper has none of these data sets and methods, judging by their names."
         return [*sections, Section("Beside the paper's", [text])]
     caption = f"Test error in percent, ours and (in parentheses) that of {_where()}"
     table = agreement.error_table("beside", comparison, caption)
@@ -44,7 +44,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _best(final: pd.DataFrame, seen: View) -> list[str]:
-    """Return on how many data sets the reference is best, beside what the paper says of DivBO."""
+    """Return the number of data sets on which the reference is best, and the paper's for DivBO."""
     if len(seen.compared.methods) < 2:
         return []
     counts = ranks.lowest(ranks.means(final))
@@ -61,14 +61,14 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
 
 
 def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> Table:
-    """Show the coefficients of determination that squared errors come to.
+    """Show the coefficients of determination that correspond to squared errors.
 
     Parameters
     ----------
     final
-        Of ``ranks.final_errors``.
+        Result of ``ranks.final_errors``.
     datasets, splits
-        Of ``Results``.
+        Attributes of ``Results``.
     """
     errors = datasets.set_index("dataset")["mean_errors"]
     of_mean = [errors[name].get(splits[repeat], np.nan) for name, repeat in final.index]
@@ -82,7 +82,7 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> 
     notes = [
         "1 minus the squared error on the test rows over that of always predicting the training "
         "rows' mean, on the split of the repeat: 1 is perfect, 0 no better than the mean. The "
-        "CSV file has the deviations too."
+        "CSV file also has the deviations."
     ]
     caption = "R² on the test rows, means over repeats"
     return Table("r2", caption, ["data set", *final.columns], rows, data, notes)
@@ -97,19 +97,19 @@ def _where() -> str:
 
 
 def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Average ranks of ours and of the printed errors, on what both have.
+    """Average ranks of our and the printed errors, on the data sets and methods of both.
 
     Parameters
     ----------
     comparison
-        Of ``agreement.compare_errors``.
+        Result of ``agreement.compare_errors``.
 
     Returns
     -------
     ranks
-        Index: the methods that both have on all the data sets that both have; columns ``ours``,
-        ``published``, and ``ours_best``, ``published_best``: data sets on which the method has the
-        lowest mean error.
+        Index: the methods that both have on all common data sets; columns ``ours``, ``published``,
+        and ``ours_best``, ``published_best``: data sets on which the method has the lowest mean
+        error.
     """
     wide = comparison.pivot(index="dataset", columns="method", values=["ours", "published"])
     order = list(dict.fromkeys(comparison["method"]))

@@ -1,4 +1,4 @@
-"""Table 8: does it matter how DivBO weighs diversity?"""
+"""Table 8: weighting of diversity in DivBO."""
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import variants
@@ -9,7 +9,7 @@ FREE = {"search.weight", "search.beta", "search.tau"}
 
 
 def build(results: Results, publish):
-    """Compare the schedule of the weight of the reference method with constant weights."""
+    """Compare the reference method's weight schedule with constant weights."""
     reference = variants.settings(results.study, results.reference)
     scheduled = reference["search.optimizer"] == "divbo" and reference.get("search.weight") is None
 
@@ -37,7 +37,7 @@ def build(results: Results, publish):
 
 
 def say(method: dict) -> str:
-    """Put the weight into words."""
+    """Describe the weight."""
     if method.get("search.weight") is not None:
         return f"w = {method['search.weight']:g} throughout"
     beta, tau = method["search.beta"], method["search.tau"]
@@ -45,7 +45,7 @@ def say(method: dict) -> str:
 
 
 def role(method: dict) -> str | None:
-    """Name a method as Table 8 does."""
+    """Return a method's name in Table 8."""
     if not variants.selection(method):
         return None
     if method.get("search.weight") == 0.1:

@@ -1,1 +1,1 @@
-"""What Dodge et al. print, computations from it, and the page that shows it beside ours."""
+"""Numbers of Dodge et al., computations from them, and the page that compares them with ours."""

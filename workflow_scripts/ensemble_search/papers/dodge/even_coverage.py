@@ -22,7 +22,7 @@ NAMES = {
     "centre": "squared distance to the centre",
     "origin": "squared distance to the origin",
 }
-#: Columns of the table at most.
+#: Maximum number of columns of the table.
 SIZES = 6
 UNIFORM = "uniform, by formula"
 ABOUT = (
@@ -47,8 +47,8 @@ READING = (
     "range, where there are neighbours on one side only. The dotted lines are exact medians of "
     "uniform points: the line of uniform should lie on them.",
     "With several hundred points, the cells of the k-DPP, of width 1 / 2000, and the steps of the "
-    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ are as much theirs as the "
-    "samplers'.",
+    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ reflect them as much as the "
+    "samplers.",
 )
 
 
@@ -105,7 +105,7 @@ def _panels(summary: pd.DataFrame, publish) -> Panels:
 def _lines(
     mine: pd.DataFrame, look: dict[str, dict], exact: pd.Series, bound: pd.Series | None, name: str
 ) -> Figure:
-    """Draw medians as lines and quartiles shaded, on logarithmic axes."""
+    """Draw medians as lines and quartiles as shaded areas, on logarithmic axes."""
     with figures.panel() as (figure, axes):
         for place, (sampler, part) in enumerate(mine.groupby("sampler", sort=False)):
             k, low, median, high = (part[c] for c in ("size", "lower", "median", "upper"))
@@ -115,7 +115,7 @@ def _lines(
         if bound is not None:
             axes.plot(bound, color="black", linestyle="-.", linewidth=0.9)
         axes.set(xlabel="points k", xscale="log", yscale="log")
-        # Long names and small numbers have no room beside the axis; this corner is empty.
+        # Long names and small numbers do not fit next to the axis; this corner is empty.
         axes.text(0.98, 0.98, name, ha="right", va="top", transform=axes.transAxes)
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter("{x:g}")
@@ -123,7 +123,7 @@ def _lines(
 
 
 def _table(summary: pd.DataFrame) -> Table:
-    """Show medians at some sizes, beside the exact ones of uniform points, and slopes."""
+    """Show medians at some sizes, the exact ones for uniform points, and slopes."""
     sizes = np.unique(summary["size"])
     shown = sizes[np.unique(np.linspace(0, len(sizes) - 1, SIZES).round().astype(int))]
     exact = uniform_medians(sizes)
@@ -153,12 +153,12 @@ MEASURES = ("discrepancy", "centre", "origin")
 
 
 def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read what was measured of the designs that a study asks for.
+    """Read the measurements of a study's designs.
 
     Parameters
     ----------
     study
-        ``spread`` (its section; None: there is nothing to read) and ``seed``.
+        ``spread`` (its section; None: nothing to read) and ``seed``.
     results
         Folder of the study.
 
@@ -167,7 +167,7 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     designs
         One row per design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`.
     missing
-        Files that are not there, or were made otherwise, with the reason.
+        Files that are missing or were made with other settings, with the reason.
 
     Raises
     ------
@@ -203,8 +203,8 @@ def slopes(summary: pd.DataFrame) -> pd.Series:
     Returns
     -------
     slopes
-        By measure and sampler: -1/2 of medians that shrink like 1 / sqrt(k), -1 like 1 / k. NaN
-        where there are fewer than 2 sizes, or a median is 0.
+        By measure and sampler: -1/2 if medians shrink like 1 / sqrt(k), -1 if like 1 / k. NaN if
+        there are fewer than 2 sizes or a median is 0.
     """
     late = summary[10 * summary["size"] >= summary["size"].max()]
 
@@ -228,7 +228,7 @@ def uniform_medians(sizes: np.ndarray) -> pd.DataFrame:
     Returns
     -------
     medians
-        Index: the sizes. A column per measure. The star discrepancy of uniform points is the
+        Index: the sizes; one column per measure. The star discrepancy of uniform points is the
         statistic of the two-sided Kolmogorov-Smirnov test.
     """
     from scipy.stats import kstwo

@@ -1,4 +1,4 @@
-"""What follows from the numbers that the ESMBO paper prints."""
+"""Consequences of the numbers that the ESMBO paper prints."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +7,7 @@ from ensemble_search.papers import printed
 
 
 def spaces() -> dict[str, pd.DataFrame]:
-    """Tables 2 and 3 by space: winning frequencies, methods × methods, and the column ``rank``."""
+    """Return Tables 2 and 3 by space: winning frequencies, methods × methods, and ``rank``."""
     found = {}
     for space, rows in printed.values("esmbo", "wins").items():
         wins = {method: [*row["wins"], row["rank"]] for method, row in rows.items()}
@@ -16,7 +16,7 @@ def spaces() -> dict[str, pd.DataFrame]:
 
 
 def data_sets(space: str) -> int:
-    """Number of data sets of a space."""
+    """Return the number of data sets of a space."""
     sets = printed.values("esmbo", "settings")["datasets"]
     regression = space == "svr" or space.endswith("regression")
     return sets["regression" if regression else "classification"]
@@ -28,8 +28,8 @@ def marks_of_equal_frequencies() -> dict[str, dict[float, list[str]]]:
     Returns
     -------
     marks
-        By collection of data sets and frequency. Such marks are possible: both tests depend on
-        ties, and the Poisson binomial test on the test samples.
+        By collection of data sets and frequency. Such marks are possible, because both tests depend
+        on ties, and the Poisson binomial test also on the test samples.
     """
     found: dict[int, dict[float, set[str]]] = {}
     for space, rows in printed.values("esmbo", "wins").items():
@@ -44,12 +44,12 @@ def marks_of_equal_frequencies() -> dict[str, dict[float, list[str]]]:
 
 
 def expected_improvement(sigma: float) -> float:
-    """Ratio of the printed Equation 3 to the expected improvement that Equation 2 defines.
+    """Ratio of the printed Equation 3 to the expected improvement defined by Equation 2.
 
     Parameters
     ----------
     sigma
-        Standard deviation of the prediction, whose mean is the best value so far.
+        Standard deviation of a prediction whose mean is the best value so far.
     """
     from scipy.integrate import quad
     from scipy.stats import norm
@@ -59,5 +59,5 @@ def expected_improvement(sigma: float) -> float:
 
 
 def similarity(distance: float, gamma: float) -> float:
-    """Value of the kernel as Section 6.1 prints it, exp(gamma distance²)."""
+    """Value of the kernel as printed in Section 6.1, exp(gamma distance²)."""
     return round(float(np.exp(gamma * distance**2)), 3)

@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of the ESMBO paper: winning frequencies and expected ranks beside ours."""
+"""Tables 2 and 3 of the ESMBO paper: winning frequencies and expected ranks, compared with ours."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ PAPER = "Tables 2 and 3 of Lacoste et al. (2014)"
 
 
 def build(results: Results, publish) -> list[Section] | str:
-    """Show how often each of the paper's methods wins against each other, here and there."""
+    """Show how often each method wins against each other, in the study and in the paper."""
     space = space_of(results.study)
     if space not in checks.spaces():
-        return "the study's space and metric are none of the ESMBO paper's"
+        return "the ESMBO paper has no such space and metric"
     printed = checks.spaces()[space]
     methods = [m for m in printed.index if m in results.methods]
     if set(methods) != set(printed.index):
@@ -40,7 +40,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def space_of(study: dict[str, Any]) -> str:
-    """Name the space in the paper's tables; another name if they have none like the study's."""
+    """Return the space's name in the paper's tables; another name if they lack the space."""
     space, metric = study.get("space"), study.get("metric", "error")
     if metric == "squared-error" and space != "svr":
         return f"{space}-regression"
@@ -56,7 +56,7 @@ def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
     evaluations = study["budget"].get("evaluations")
     if evaluations != paper["evaluations"]:
         unit = f"{evaluations} evaluations" if evaluations else "another budget"
-        text += f"The paper has {paper['evaluations']} evaluations, the study {unit}. "
+        text += f"The paper has {paper['evaluations']} evaluations; the study has {unit}. "
     return text.strip()
 
 

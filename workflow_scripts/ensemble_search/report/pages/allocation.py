@@ -47,8 +47,8 @@ def _text(table: pd.DataFrame) -> str:
     of_run = last.groupby(RUN)["evaluations"]
     share = (of_run.max() / of_run.sum()).mean()
     return (
-        f"Arms that compete, round by round (mean of {runs.iloc[0]} runs{fewer}): {shown}. The "
-        f"arm with the most evaluations in the last round has {100 * share:.0f} % of all there."
+        f"Competing arms by round (mean of {runs.iloc[0]} runs{fewer}): {shown}. The arm with the "
+        f"most evaluations in the last round got {100 * share:.0f} % of that round's evaluations."
     )
 
 
@@ -69,9 +69,9 @@ def _table(found: pd.DataFrame, stem: str) -> Table:
             row.append(text + (f" (−{dropped})" if dropped else ""))
         rows.append(cells(*row, number(totals[arm], 1)))
     notes = [
-        "Mean evaluations over all runs, of all data sets and repeats; in parentheses the number "
-        f"of runs, of {found['runs'].iloc[0]}, in which the arm was dropped after the round. "
-        "Evaluations of dropped arms, made once all others were used up, are left out."
+        "Mean evaluations over all runs (data sets and repeats); in parentheses, the number of "
+        f"runs (of {found['runs'].iloc[0]}) in which the arm was dropped after the round. "
+        "Evaluations of dropped arms, made once all others were exhausted, are left out."
     ]
     columns = ["arm", *(f"round {at}" for at in wide["evaluations"].columns), "all"]
     return Table(stem, "Evaluations by arm and round", columns, rows, found, notes)

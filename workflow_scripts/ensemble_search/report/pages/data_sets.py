@@ -23,10 +23,10 @@ def build(results: Results, publish) -> list[Section] | str:
         ("left-out", datasets.gone(study, folder), "Columns left out",
          "Columns of the sources that no search sees", ["data set", "column", "why"]),
         ("columns", datasets.reading(study, folder), "Columns",
-         f"How columns are read, up to {prepare.SHOWN} of each data set",
+         f"How columns are read (up to {prepare.SHOWN} per data set)",
          ["data set", *prepare.READING]),
-        ("notes", datasets.notes(study, folder), "What was noted",
-         "Notes of the fetch and the first split", ["data set", "note"]),
+        ("notes", datasets.notes(study, folder), "Notes",
+         "Notes from fetching and from the first split", ["data set", "note"]),
     ):  # fmt: skip
         if len(frame):
             sections.append(Section(title, [overview_tables.plain(name, caption, frame, columns)]))
@@ -51,9 +51,9 @@ def _sizes(table: pd.DataFrame, resampled: bool) -> Table:
     columns = ["data set", "rows", "features", "kinds", "prepared", "left out", "classes"]
     columns += ["smallest class", "missing values"]
     notes = [
-        "Features: columns beside the target, as fetched. Prepared: columns that the searches see, "
-        "after dates have become numbers, categories one-hot columns, and constant ones are "
-        f"dropped{'; in the first split' if resampled else ''}. Left out: columns of the source "
-        "that no search sees. Smallest class: its share of the rows."
+        "Features: columns other than the target, as fetched. Prepared: columns that the searches "
+        "see, after dates became numbers, categories became one-hot columns and constant columns "
+        f"were dropped{'; in the first split' if resampled else ''}. Left out: columns of the "
+        "source that no search sees. Smallest class: its share of the rows."
     ]
     return Table("sizes", "The data sets", columns, rows, table, notes)

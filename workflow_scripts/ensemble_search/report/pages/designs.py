@@ -33,9 +33,9 @@ def build(results: Results, publish) -> list[Section] | str:
     table = by_search(draws)
     text = (
         "A k-DPP draws configurations that differ from each other: the larger the determinant of "
-        "their similarities, the likelier is the design. The last number of a row says by how many "
-        "standard deviations the log of the determinant lies above the mean of uniform designs. "
-        "Near 0, the design is one that uniform draws give as well."
+        "their similarities, the likelier the design. The last number of a row is how many "
+        "standard deviations the log determinant lies above its mean over uniform designs. "
+        "Near 0, the design is no different from uniform draws."
     )
     return [Section("How far are they from uniform draws?", [text, _table(table)])]
 

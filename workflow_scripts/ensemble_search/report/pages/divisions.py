@@ -34,11 +34,11 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no run has been scored on divisions"
     search = results.study["methods"][seen.reference]["search"]
     text = (
-        f"The validation and test rows of a split are divided again, {results.study['divisions']} "
-        "times, into parts of the same sizes, class by class; all evaluations of a search are kept "
-        "as they are, and each ensemble is built and scored on every division. This compares rules "
-        "for ensembles of the same evaluations, not searches: the path of a search depends on the "
-        f"validation rows that it had. Those of search '{search}' are the same for all rules."
+        f"The validation and test rows of a split are redivided {results.study['divisions']} "
+        "times into parts of the same sizes, class by class; all evaluations of a search are kept, "
+        "and each ensemble is built and scored on every division. This compares rules for "
+        "ensembles of the same evaluations, not searches: the path of a search depends on its "
+        f"validation rows. The evaluations of search '{search}' are the same for all rules."
     )
     parts: list[Any] = [text, _table(tests, seen.reference, seen.losses)]
     if missing:
@@ -71,12 +71,12 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     columns = ["method", losses.heading(losses.title, "points"), "95 % interval", "detectable"]
     columns += [f"sd between {LEVELS[level]}" for level in levels]
     notes = [
-        f"Mean test {losses.title} of the method minus {reference}'s; data sets count with their "
-        "means over runs and divisions. Intervals: Student's t over "
+        f"Mean test {losses.title} of the method minus {reference}'s; each data set counts with "
+        "its mean over runs and divisions. Intervals: Student's t over "
         f"{counted(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}",
         f"{DETECTABLE} Standard deviations of the difference: square roots of unbiased estimates "
-        "of the variance components, 0 where such an estimate is negative. That between divisions "
-        "is how far a single division, with the same fits, is from their mean.",
+        "of the variance components, 0 where such an estimate is negative. The one between "
+        "divisions is how far a single division, with the same fits, lies from their mean.",
     ]
     caption = f"Test {losses.title} of each rule minus {reference}'s, over divisions"
     data = table.rename_axis("method").reset_index()

@@ -18,13 +18,12 @@ from ensemble_search.report.view import View, view
 TITLE, ORDER = "Data set by data set", 40
 PAPER = "Figure 4 of Shen et al. (2022)"
 ABOUT = (
-    "The line is the mean over repeats, the shade one standard deviation either way (of many "
-    "methods only the reference's). Curves begin where every repeat has a model. The vertical axis "
-    "is fitted to what comes after the first fifth of the other one, so the beginning may lie "
-    "above it.",
-    "Test {loss}: that of what the method would deliver at that time. It may rise: nobody can "
-    "choose by it. Validation {loss}: the best observed so far. It can only fall, and it is "
-    "optimistic: models and ensembles are chosen by it. Seconds are those of fitting and "
+    "Lines are means over repeats; shading is ± one standard deviation (with many methods, only "
+    "the reference's). Curves begin where every repeat has a model. The vertical axis is scaled to "
+    "the values after the first fifth of the horizontal axis, so the beginning may lie above it.",
+    "Test {loss}: that of what the method would deliver at that time. It may rise, because it is "
+    "not used for selection. Validation {loss}: the best observed so far. It can only fall, and it "
+    "is optimistic, because models and ensembles are selected by it. Seconds count fitting and "
     "predicting; a run that has ended keeps its last {loss}.",
 )
 

@@ -54,14 +54,14 @@ def build(results: Results, publish) -> list[Section] | str:
     sections = []
     if results.losses.task == CLASSIFICATION:
         text = (
-            "Measures of Kuncheva and Whitaker (2003) and Zhou (2012), of the ensemble after the "
-            "last iteration. All are about which member is right on which rows, but for the kappa "
-            "statistic, which is about the labels that members predict. Every different member "
-            "counts once, whatever its weight; an ensemble of a single member has no measures and "
-            "does not count."
+            "Measures of Kuncheva and Whitaker (2003) and Zhou (2012) for the ensemble after the "
+            "last iteration. All depend on which member is right on which rows, except the kappa "
+            "statistic, which depends on the labels that members predict. Every unique member "
+            "counts once, whatever its weight; ensembles with a single member have no measures "
+            "and are left out."
         )
         tables = [_measures(found[found["part"] == part], part) for part in reversed(PARTS)]
-        by_dataset = _by_dataset(found, "disagreement", "Mean disagreement of the pairs of members")
+        by_dataset = _by_dataset(found, "disagreement", "Mean disagreement between members")
         sections.append(Section("Who is right on which rows?", [text, *lines, *tables, by_dataset]))
     if found["loss"].notna().any():
         sections.append(Section("What does averaging gain?", [*_gain(results, found), *lines]))
@@ -71,8 +71,8 @@ def build(results: Results, publish) -> list[Section] | str:
 def _unknown(table: pd.DataFrame) -> str:
     runs = table.drop_duplicates(["dataset", "method", "repeat"])["measured"]
     return (
-        f"{len(runs) - runs.sum()} of {len(runs)} ensembles do not count: an older version built "
-        "them, which did not measure their members, or they have more iterations than are "
+        f"{len(runs) - runs.sum()} of {len(runs)} ensembles are left out: either an older version, "
+        "which did not measure members, built them, or they have more iterations than are "
         "compared. The next run of the study rebuilds those of older versions."
     )
 
@@ -89,8 +89,8 @@ def _measures(table: pd.DataFrame, part: str) -> Table:
     members = table.groupby("method", sort=False, observed=True)["members"].mean()
     rows.append([Cell("members"), Cell(""), *(Cell(f"{n:.1f}") for n in members)])
     caption = f"Measures of diversity on the {part} rows"
-    notes = ["Means over all runs; bold: the members differ most. Members: unique ones."]
-    columns = ["measure", "more different if", *means.index]
+    notes = ["Means over all runs; bold: most diverse. Members: unique ones."]
+    columns = ["measure", "more diverse if", *means.index]
     data = table.drop(columns=list(TERMS))
     return Table(f"measures-{part}", caption, columns, rows, data, notes, foot=1)
 
@@ -102,12 +102,12 @@ def _gain(results: Results, table: pd.DataFrame) -> list:
         "minus their ambiguity, the weighted mean of their squared distances from the ensemble "
         "(Krogh and Vedelsby, 1995). It is also the sum of the squared bias, of the members' "
         "variances, which fall as 1 / members, and of their covariances (Ueda and Nakano, 1996). "
-        "There the expectations are means over the rows, as there is a single ensemble: the bias "
-        "is that of the mean residual. Both are exact, with the ensemble's weights. Ensembles that "
-        "vote or feed another model have no such decomposition."
+        "Its expectations are means over the rows here, because there is a single ensemble: the "
+        "bias is that of the mean residual. Both decompositions are exact, with the ensemble's "
+        "weights. Ensembles that vote or feed another model have none."
     )
     tables = [_terms(table[table["part"] == part], part, loss) for part in reversed(PARTS)]
-    caption = f"Ambiguity, by which the {loss} of the ensemble is below that of its members"
+    caption = f"Ambiguity: how far the ensemble's {loss} is below that of its members"
     return [text, *tables, _by_dataset(table, "ambiguity", caption)]
 
 

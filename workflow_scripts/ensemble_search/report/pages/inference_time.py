@@ -27,7 +27,7 @@ def build(results: Results, publish) -> list[Section] | str:
     )
     wide = wide.where(wide > 0).dropna()
     if wide.empty:
-        return "the time to predict is not known of every method on any data set"
+        return "on no data set is the time to predict known for every method"
     final = ranks.final_errors(seen.compared)
     table = pd.DataFrame({"milliseconds": np.exp(np.log(wide).mean())}).reindex(final.columns)
     table["rank"] = ranks.mean_error_ranks(final).mean()
@@ -43,12 +43,12 @@ def build(results: Results, publish) -> list[Section] | str:
         )
         for line in table.to_dict("records")
     ]
-    columns = ["method", "ms to predict 1000 rows", "of the fastest", "average rank"]
+    columns = ["method", "ms to predict 1000 rows", "relative to fastest", "average rank"]
     columns.append(losses.heading(f"mean test {losses.title}"))
     text = (
         "The time to predict is the sum over the members of the final ensemble, measured on "
-        "validation and test rows after each fit: the mean over repeats, and the geometric mean "
-        f"over {len(wide)} of {len(seen.compared.datasets)} data sets. The lower left is best."
+        "validation and test rows after each fit; mean over repeats, then geometric mean "
+        f"over {len(wide)} of {len(seen.compared.datasets)} data sets. Lower left is best."
     )
     drawing = publish(
         _figure(table, seen.look, losses),

@@ -29,13 +29,13 @@ def build(results: Results, publish) -> list[Section] | str:
         return seen
     losses = curves(results)
     if losses.empty:
-        return "no two data sets are parts of the same source with results"
+        return "no two data sets with results are parts of the same source"
     found = summary(losses)
     loss = seen.losses
     text = (
-        "Data sets of one source, each with a part of its training rows, are the points of a "
-        f"curve; test rows are the same for all. The final test {loss.title} is the mean over "
-        "repeats, shaded by its standard error. Random search draws the same configurations for "
+        "The points of a curve are data sets from one source, each with a part of its training "
+        f"rows; all have the same test rows. Lines are the final test {loss.title}, mean over "
+        "repeats; shading is its standard error. Random search draws the same configurations for "
         "all parts, so only the rows differ. Of data sets with the same part, the first counts."
     )
     if ALL in set(found["chosen"]):
@@ -113,7 +113,7 @@ def _table(found: pd.DataFrame, losses: Losses) -> Table:
     columns = ["data set", "method", "share", "rows", "chosen", losses.heading("test"), "− uniform"]
     note = (
         "Mean ± standard deviation over repeats; bold: the lowest of its size. The last column is "
-        "the mean difference to as many uniformly chosen rows in the same repeat ± its standard "
+        "the mean difference from as many uniformly chosen rows in the same repeat, ± its standard "
         "error."
     )
     caption = f"Final test {losses.title}{losses.in_percent} by choice of the training rows"

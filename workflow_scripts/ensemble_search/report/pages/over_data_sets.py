@@ -29,10 +29,10 @@ def build(results: Results, publish) -> list[Section] | str:
     text = (
         f"Every method against every other on {n} data sets, as in the paper on sequential "
         "model-based ensemble optimization (Lacoste et al., 2014). A method wins on a data set if "
-        f"its test {loss} is the lower one, as a mean over repeats; the winning frequency is the "
-        "share of the data sets on which it does, and a tie counts one half. Its expected rank on "
-        "a data set is 1 + the number of methods that win against it. The "
-        "units are the data sets, however many repeats there are."
+        f"its mean test {loss} over repeats is lower; its winning frequency is the share of data "
+        "sets on which it wins, and a tie counts one half. Its expected rank on a data set is 1 + "
+        "the number of methods that win against it. The units are the data sets, however many "
+        "repeats there are."
     )
     parts = [caution] if (caution := datasets.caveat(results.study)) else []
     sections = [
@@ -40,7 +40,7 @@ def build(results: Results, publish) -> list[Section] | str:
         Section("Expected rank over iterations", _ranks(found, seen, publish)),
     ]
     if not found.reason:
-        title = f"How sure is it that {seen.reference} is better?"
+        title = f"How certain is it that {seen.reference} is better?"
         sections.append(Section(title, _probabilities(found, seen, publish)))
     return sections
 
@@ -63,10 +63,11 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
         f"• p < {UNLIKELY[1]}, ● p < {UNLIKELY[0]}"
     )
     notes = [
-        "Winning frequency of the row's method against the column's, expected rank (bold: the "
-        f"lowest), and what the symbols stand for are means over iterations {first} to {last}. No "
-        f"adjustment for multiple tests: of {len(found.pairs)} sign tests without any difference, "
-        f"up to {UNLIKELY[1] * len(found.pairs):.2g} would have • or ● by chance."
+        "The winning frequency of the row's method against the column's, the expected rank (bold: "
+        "lowest) and the values behind the symbols are means over iterations "
+        f"{first} to {last}. Not adjusted for multiple tests: of {len(found.pairs)} sign tests "
+        f"without any true difference, up to {UNLIKELY[1] * len(found.pairs):.2g} would have • or "
+        "● by chance."
     ]
     parts: list = []
     if found.reason:
@@ -80,10 +81,10 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
         )
         notes.append(
             "The Poisson binomial test takes the test samples into account: a win by a few "
-            "samples of a small test part hardly counts. The probability that a method is the "
-            "better one on a data set is computed from what the two deliver in each repeat, and "
-            "averaged over the repeats. It is thus about a single run of each; as repeats share "
-            "test rows, or at least the data, more of them make it steadier but not surer."
+            "samples of a small test part hardly counts. The probability that a method is better "
+            "on a data set is computed from what both deliver in each repeat, then averaged over "
+            "repeats. So it is about a single run of each; because repeats share test rows, or at "
+            "least the data, more of them make it more stable, not more certain."
         )
     caption = f"Winning frequencies in test {seen.losses.title}, and expected ranks"
     data = found.pairs.assign(expected_rank=found.pairs["method"].map(found.ranks))
@@ -124,7 +125,7 @@ def _probabilities(found: Pairwise, seen: View, publish) -> list:
     surely = [m for m, p in ends.items() if p > SURE[0]]
     text = (
         f"Poisson binomial test of {seen.reference} against each other method at every iteration. "
-        "At 0.5 nothing speaks for either of the two. At the last iteration the probability is "
+        "At 0.5, neither of the two is favoured. At the last iteration the probability is "
         f"above {SURE[0]} against {', '.join(surely) or 'none of them'}."
     )
     figure = curve_figures.probability_lines(

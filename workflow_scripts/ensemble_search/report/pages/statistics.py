@@ -61,13 +61,13 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     text = (
         f"The average ranks of the {k} methods over {n} data sets differ "
         f"{'by more than' if differ else 'no more than by'} chance: Friedman χ² = "
-        f"{test.statistic:.2f}, {p_is(test.p)}; in the F form of Iman and Davenport, the "
-        f"sharper of the two, F = {f_statistic}, {p_is(test.f_p)}."
+        f"{test.statistic:.2f}, {p_is(test.p)}; in the more powerful F form of Iman and "
+        f"Davenport, F = {f_statistic}, {p_is(test.f_p)}."
     )
     if test.f_p <= test.alpha < test.p:
-        text += " Only the F form says so."
+        text += " Only the F form is significant."
     if not differ:
-        text += " So the comparisons of pairs below are to be read as descriptions, not findings."
+        text += " So read the comparisons of pairs below as descriptions, not findings."
     if n < 10:
         text += f" With only {n} data sets the p-values are rough approximations."
     apart = (
@@ -77,7 +77,7 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     )
     far = (test.ranks - test.ranks[seen.reference]).abs() > test.difference
     others = ", ".join(test.ranks.index[far])
-    apart += f"{seen.reference} differs in this sense from {others or 'none of the others'}."
+    apart += f"{seen.reference} differs significantly from {others or 'none of the others'}."
     drawing = publish(
         charts.critical_difference(test, seen.look),
         "critical-difference",
@@ -115,22 +115,22 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     columns += ["detectable", "rank", "95 % interval"]
     columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
     notes = [
-        f"{losses.title[0].upper()}{losses.title[1:]} and rank: mean over "
-        f"{counted(n, 'data set')} of the method's minus {reference}'s, so positive is good for "
-        f"{reference}. Intervals: Student's t over the data sets, of paired differences, each the "
-        "mean over repeats; not adjusted.",
+        f"{losses.title[0].upper()}{losses.title[1:]} and rank: the method's minus {reference}'s, "
+        f"mean over {counted(n, 'data set')}, so positive favours {reference}. Intervals: "
+        "Student's t over the data sets, on paired differences, each the mean over repeats; not "
+        "adjusted.",
         DETECTABLE,
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "
         f"{counted(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much "
-        "of the signed-rank test's rank sum speaks for the reference; unlike p it does not grow "
-        "with the number of data sets.",
+        "of the signed-rank test's rank sum favours the reference; unlike p, it does not depend on "
+        "the number of data sets.",
     ]
     if n > 1:
         notes.insert(1, effects.by_chance(table))
     if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
         notes.append(
             f"With {counted(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
-            "possible: see the differences as a description of these data sets."
+            "possible: read the differences as a description of these data sets."
         )
     else:
         notes += _lone(n, "data sets", len(table))
@@ -143,7 +143,7 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
     tests = effects.within_datasets(final, reference)
     pairs = int(tests["pairs"].max())
     if pairs < 2:
-        return ["There is one repeat a data set: nothing can be said of the spread over repeats."]
+        return ["With one repeat per data set, the spread over repeats is unknown."]
     rows = []
     for method, group in tests.groupby("method", sort=False):
         plain, adjusted = (
@@ -164,8 +164,8 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
     columns += ["Cliff's delta, mean", f"large effects for / against {reference}"]
     others = final.shape[1] - 1
     notes = [
-        f"Data sets on which {reference} has a significantly lower, no significantly different or "
-        f"a significantly higher mean test {losses.title} (Wilcoxon signed-rank over at most "
+        f"Data sets on which {reference}'s mean test {losses.title} is significantly lower, not "
+        f"significantly different or significantly higher (Wilcoxon signed-rank over at most "
         f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}, mean and signed ranks in the "
         "same direction); Holm: adjusted for the "
         f"{counted(others, 'comparison')} on the same data set.",
@@ -197,13 +197,13 @@ def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str
     rows = [cells(method, *map(losses.value, row)) for method, row in table.iterrows()]
     notes = [
         f"Standard deviations of the difference from {reference}: of its true means between data "
-        "sets, between the splits of one, and between repeats on one split; without those that "
-        "this study cannot tell from the one before. Square roots of unbiased estimates of the "
-        "variance components by analysis of variance (Henderson's method 1); 0 where such an "
+        "sets, between splits of one data set, and between repeats on one split, except those that "
+        "this study cannot separate from the previous one. Square roots of unbiased estimates of "
+        "the variance components by analysis of variance (Henderson's method 1); 0 where such an "
         "estimate is negative.",
-        "With S splits and R repeats on each, the mean of a data set varies by data sets² + "
-        "splits² / S + repeats² / (S R): more repeats on one split leave the first two as they "
-        "are. The intervals over data sets cover all three.",
+        "With S splits and R repeats on each, the variance of a data set's mean is data sets² + "
+        "splits² / S + repeats² / (S R): more repeats on one split do not reduce the first two. "
+        "The intervals over data sets cover all three.",
     ]
     caption = f"Standard deviations of the difference in test {losses.title}"
     data = table.rename_axis("method").reset_index()
@@ -218,7 +218,7 @@ def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
         return []
     return [
         f"With {pairs} {what} the smallest possible p-value is {smallest:.2g}, and Holm's "
-        f"adjustment for {counted(comparisons, 'comparison')} makes it {adjusted:.2g}: by it "
+        f"adjustment for {counted(comparisons, 'comparison')} makes it {adjusted:.2g}: then "
         "nothing can be significant here, however clearly the methods differ."
     ]
 
@@ -250,7 +250,7 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
         f"chosen by the validation {losses.title} has more freedom to fit its noise: compare "
         "methods with the same search. On one split the level of the gap also depends on how hard "
         "its test part happens to be; that is the same for all methods, so only differences "
-        "between methods and over iterations speak of overfitting."
+        "between methods and over iterations indicate overfitting."
     ]
     drawing = publish(
         charts.gap_lines(found, compared.methods, seen.look, losses),
@@ -261,7 +261,7 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
     )
     caption = "Overfitting to the validation set"
     table = Table("overfitting", caption, columns, rows, pd.DataFrame(data), notes)
-    return Section("How much does the validation set flatter?", [table, drawing])
+    return Section("How optimistic is the validation set?", [table, drawing])
 
 
 def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
@@ -269,25 +269,25 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     if splits == repeats > 1:
         text = (
             "Every repeat draws its own training, validation and test rows, so the spread over "
-            "repeats covers the search's randomness and the split. It still speaks of these data "
-            "sets only, and the repeats share rows, so that tests over them are a little too sure."
+            "repeats covers the search's randomness and the split. It still applies to these data "
+            "sets only, and repeats share rows, so tests over them are slightly overconfident."
         )
     elif splits > 1:
         text = (
-            f"The {repeats} repeats of a data set go round over {splits} splits: those of one "
-            "split use the same training, validation and test rows, and differ in the search's "
-            "seed only. They can show whether another run of the search, on these very splits, "
+            f"The {repeats} repeats of a data set cycle through {splits} splits: those on one "
+            "split use the same training, validation and test rows, and differ only in the "
+            "search's seed. They can show whether another run of the search on the same splits "
             f"would give the same order. What other splits would give is known from {splits} "
-            "splits only, however many repeats there are; the tests over repeats take repeats for "
-            "independent, and are too sure of it."
+            "splits only, however many repeats there are; tests over repeats treat repeats as "
+            "independent, and are overconfident about it."
         )
     else:
         text = (
             f"All {repeats} repeats of a data set use the same training, validation and test rows "
-            "and differ in the search's seed only. They can show whether another run of the "
-            "search, on this very split, would give the same order; they cannot show whether "
-            "another split of the same data would, and much less other data. However many repeats "
-            "there are, the error of the test part itself stays: it is a sample, too."
+            "and differ only in the search's seed. They can show whether another run of the search "
+            "on this split would give the same order, but not whether another split of the same "
+            "data would, let alone other data. However many repeats there are, the sampling error "
+            "of the test part itself remains."
         )
     table = resolution(final, results.datasets.set_index("dataset")["test"])
     headings = {
@@ -300,9 +300,9 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     if losses.is_error:
         notes.append(
             "In percentage points. Standard error of the test part: √(e (1 − e) / n), how far the "
-            "error on so many rows is from that on unlimited data. Two methods err on much the "
-            "same rows, so their difference is known better than this; but a difference far below "
-            "it says little about new data, even if it is significant over repeats."
+            "error on n rows typically is from that on unlimited data. Two methods err on much the "
+            "same rows, so their difference is known more precisely than this; but a difference "
+            "far below it says little about new data, even if it is significant over repeats."
         )
     else:
         table = table.drop(columns="of_the_test_part")  # only valid for a share of wrong labels

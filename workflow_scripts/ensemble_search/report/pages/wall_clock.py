@@ -28,11 +28,11 @@ def build(results: Results, publish) -> list[Section] | str:
         return seen
     curves = wall_clock.curves(results, sizes)
     text = (
-        "What a search suggests without needing results could be fitted at the same time, each "
-        "evaluation by its own worker; the next batch begins when the slowest is done. These "
-        "times are computed from the seconds that every suggestion and every fit took, whatever "
-        "the study's own number of workers. An ensemble counts once all evaluations before it are "
-        "done."
+        "Configurations that are suggested without each other's results could be fitted in "
+        "parallel, one worker per evaluation; the next batch begins when the slowest is done. "
+        "These times are computed from the seconds that every suggestion and every fit took, "
+        "whatever number of workers the study had. An ensemble counts once all evaluations before "
+        "it are done."
     )
     return [Section("Loss over time", [text, _panels(curves, seen, publish), _table(curves, seen)])]
 

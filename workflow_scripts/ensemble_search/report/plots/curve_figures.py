@@ -22,7 +22,7 @@ FEW = 6
 #: More methods than this cannot be distinguished in a larger one, even with names at line ends.
 MANY = 10
 #: Text on a page with :func:`multiples` that explains them.
-FRAMES = "In each frame grey is the range of all methods, and the dotted line the reference."
+FRAMES = "In each frame, grey is the range of all methods and the dotted line the reference."
 #: Maximum number of points along a curve: more would be invisible and make the page large.
 POINTS = 100
 

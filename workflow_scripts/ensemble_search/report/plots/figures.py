@@ -284,7 +284,7 @@ def time_bars(times: pd.DataFrame) -> Figure:
         }
         axes.barh(y, suggest, 0.62, left=fit, label="suggesting", **look)
         rest = times["rest"].fillna(0) / 60
-        axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="the rest")
+        axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="other")
         axes.set_yticks(y, times.index)
         axes.set_xlabel("minutes per run (mean)")
         axes.grid(axis="y", visible=False)

@@ -14,13 +14,14 @@ class Pairs:
     Attributes
     ----------
     rows
-        float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then of j.
+        float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then those of
+        j.
     targets
-        Their diversities, of shape (n * n,).
+        Diversities of the pairs, of shape (n * n,).
     varying
         Bool, of shape (n_columns,): the one-hot columns in the rows; the others are constant.
     categories
-        Number of categories of each hyperparameter, 0 for numbers.
+        Number of categories of each hyperparameter, 0 if it is numerical.
     size
         n.
     """
@@ -33,7 +34,7 @@ class Pairs:
 
     @classmethod
     def of(cls, vectors: np.ndarray, diversities: np.ndarray, categories: np.ndarray) -> "Pairs":
-        """Make the pairs of n configurations; see :meth:`DiversitySurrogate.fit`."""
+        """Build the pairs of n configurations; see :meth:`DiversitySurrogate.fit`."""
         n = len(vectors)
         vectors = one_hot(vectors, categories)
         varying = (vectors != vectors[0]).any(axis=0)

@@ -8,20 +8,19 @@ import numpy as np
 
 
 class PairTrees:
-    """The trees of a boosted model on pairs: one's columns, then the other's.
+    """The trees of a boosted model on pairs: the columns of one, then those of the other.
 
-    Each split tests one half of the row. So each half has a set of leaves it can reach, kept as
-    bits of a word (QuickScorer, Lucchese et al. 2015), and a pair ends in the one leaf that both
-    can reach. 5000 candidates x 25 members take 5025 passes through a tree and an AND per pair
-    instead of 125 000 passes: a twentieth of the time of LightGBM's ``predict``, with the same
-    result.
+    Each split tests one half of the row, so each half can reach a set of leaves, stored as the bits
+    of a word (QuickScorer, Lucchese et al. 2015). A pair ends in the one leaf that both halves can
+    reach. 5000 candidates x 25 members take 5025 passes through a tree and one AND per pair instead
+    of 125,000 passes: a twentieth of the time of LightGBM's ``predict``, with the same result.
 
     Parameters
     ----------
     trees
         At most 32 leaves each.
     n_columns
-        Number of columns of half a row.
+        Number of columns in half a row.
     base
         Added to the sum of the trees.
     """
@@ -52,9 +51,9 @@ class PairTrees:
         Parameters
         ----------
         a, b
-            float32, of shapes (m, n_columns) and (p, n_columns); faster if b is the shorter.
+            float32, of shapes (m, n_columns) and (p, n_columns); faster if ``b`` is shorter.
         orders
-            0 has the columns of ``a`` first, 1 those of ``b``.
+            0: the columns of ``a`` first; 1: those of ``b`` first.
 
         Returns
         -------
@@ -67,7 +66,7 @@ class PairTrees:
             for order in orders:
                 words, which = np.unique(tree.reachable(b, 1 - order), return_inverse=True)
                 bits = words[:, None] & tree.reachable(a, order)
-                # Each word has one bit left; its number is the exponent of the float.
+                # Each word has one bit left; the bit's number is the exponent of the float.
                 leaves = bits.astype(np.float64).view(np.int64)
                 leaves >>= 52
                 leaves -= 1023
@@ -82,11 +81,11 @@ class Tree:
     Attributes
     ----------
     feature, threshold
-        Of every split, int and float32: a row goes left where its feature is <= the threshold.
+        Per split, int and float32: a row goes left if its feature is <= the threshold.
     children
-        Int, of shape (2, n_splits), left and right: a split, of a higher number, or ~leaf.
+        Int, of shape (2, n_splits), left and right: a split (with a higher number) or ~leaf.
     value
-        Of the leaves.
+        Values of the leaves.
     """
 
     feature: np.ndarray
