@@ -281,7 +281,7 @@ def test_a_stopped_benchmark_keeps_what_is_finished(tmp_path):
             assert process.poll() is None
         workers = psutil.Process(process.pid).children()
         process.terminate()
-        assert "the same command continues" in process.communicate()[1].decode()
+        assert "run the same command again" in process.communicate()[1].decode()
     assert process.returncode == 128 + signal.SIGTERM
     assert workers
     assert not psutil.wait_procs(workers, timeout=120)[1]

@@ -1,7 +1,9 @@
 """Forms of table files, read for training and for predictions of new rows."""
 
 import gzip
+import shutil
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -159,6 +161,65 @@ def test_excel_files(tmp_path):
         sources.from_file(str(tmp_path / "b.xlsx"), "y")
     with pytest.raises(UserError, match="cannot be read: "):
         list(rows.excel(tmp_path / "b.xlsx", ["x"]))
+
+
+def _sheet(file, edit):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in [["x", "z", "y"], *([i * 1.5, i, "ab"[i % 2]] for i in range(40))]:
+        book.active.append(row)
+    edit(book.active)
+    book.save(file)
+
+
+def test_what_a_cell_of_excel_cannot_say_is_said(tmp_path):
+    """Names that are there twice, and results of formulas that are errors."""
+    _sheet(tmp_path / "twice.xlsx", lambda sheet: sheet.cell(1, 2, "x"))
+    for read in (
+        lambda: sources.from_file(str(tmp_path / "twice.xlsx"), "y"),
+        lambda: list(rows.excel(tmp_path / "twice.xlsx", ["x"])),
+    ):
+        with pytest.raises(UserError, match=r"has two columns called 'x'; rename one"):
+            read()
+    _sheet(tmp_path / "wide.xlsx", lambda sheet: sheet.cell(3, 4, 1))
+    with pytest.raises(UserError, match=r"column 4 of '.*' has no name"):
+        sources.from_file(str(tmp_path / "wide.xlsx"), "y")
+
+    def divide(sheet):
+        sheet["A3"].value, sheet["A3"].data_type = "#DIV/0!", "e"
+
+    _sheet(tmp_path / "error.xlsx", divide)
+    _, described = normalise.normalise(sources.from_file(str(tmp_path / "error.xlsx"), "y"))
+    assert described["columns"]["x"] == "numeric"
+    assert "1 value treated as missing: '#DIV/0!'" in " ".join(described["notes"])
+
+
+def test_excel_files_that_cost_too_much_cost_a_line(tmp_path, monkeypatch):
+    _sheet(tmp_path / "far.xlsx", lambda sheet: sheet.cell(200, 100, 1))
+    monkeypatch.setattr(file_limits, "MOST_CELLS", 10_000)
+    with zipfile.ZipFile(tmp_path / "far.xlsx") as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    kinds = b"".join(b'<!ENTITY %c "%s">' % (98 + i, b"&%c;" % (97 + i) * 10) for i in range(6))
+    start = b'<!DOCTYPE l [<!ENTITY a "aaaaaaaaaa">' + kinds + b"]>"
+    sheet = (
+        start + b'<worksheet><sheetData><row r="1"><c><v>&g;</v></c></row></sheetData></worksheet>'
+    )
+    with zipfile.ZipFile(tmp_path / "kinds.xlsx", "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, sheet if "sheet1" in name else content)
+    shutil.copy(tmp_path / "far.xlsx", tmp_path / "large.xlsx")
+    for name, message in [
+        ("far", "rows of 100 columns or more"),
+        ("kinds", "cannot be read"),
+        ("large", "MB unpacked; at most "),
+    ]:
+        monkeypatch.setattr(file_limits, "LARGEST_MB", 0.02 if name == "large" else 2000)
+        for read in (
+            lambda name=name: sources.from_file(str(tmp_path / f"{name}.xlsx"), "y"),
+            lambda name=name: list(rows.excel(tmp_path / f"{name}.xlsx", ["x"])),
+        ):
+            with pytest.raises(UserError, match=message):
+                read()
 
 
 @pytest.mark.parametrize("versions", [["1.1", "1.10"], ["2.9", "2.90", "10"]])

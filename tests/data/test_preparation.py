@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble_search.data import normalise, prepare, readings, rows, sources, table_files
-from ensemble_search.data.preparation import FROM_BOOLEANS, Categories, Numbers, Preparation
+from ensemble_search.data.preparation import DAYS, FROM_BOOLEANS, Categories, Numbers, Preparation
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING
@@ -251,6 +251,13 @@ def test_a_date_that_64_bits_do_not_hold_is_no_other_date(several):
     np.testing.assert_array_equal(found[:, PREPARED.places()["t"]], expected)
     (note,) = notes
     assert note.startswith("column 't': 1 value that cannot be read, treated as missing: '3169")
+
+
+@pytest.mark.parametrize(("read", "number"), [(None, None), (DAYS, 18262.0)])
+def test_dates_are_numbers_only_where_those_of_the_data_were(read, number):
+    column = Numbers("x", "numeric", {"x": 0.5}, read)
+    for day in (datetime.date(2020, 1, 1), np.datetime64("2020-01-01"), "2020-01-01"):
+        assert column.typed(day) == number
 
 
 def test_dates_by_hand():

@@ -571,10 +571,11 @@ def test_files_of_terabytes_are_rejected_before_they_are_read(copied):
         load_ensemble(copied)
 
 
-def test_a_link_out_of_the_folder_is_rejected(copied, tmp_path):
-    shutil.move(copied / "card.md", tmp_path / "card.md")
-    (copied / "card.md").symlink_to(tmp_path / "card.md")
-    with pytest.raises(UserError, match=r"card\.md' is a link; copy"):
+@pytest.mark.parametrize("name", ["card.md", MANIFEST])
+def test_a_link_out_of_the_folder_is_rejected(copied, tmp_path, name):
+    shutil.move(copied / name, tmp_path / name)
+    (copied / name).symlink_to(tmp_path / name)
+    with pytest.raises(UserError, match=f"{name}' is a link; copy"):
         load_ensemble(copied)
 
 

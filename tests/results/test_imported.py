@@ -420,7 +420,11 @@ def test_results_of_the_automl_benchmark(work):
         frame["predictions"] = names[predictions["test"][i].argmax(1)]
         frame["truth"] = names[labels["test"]]
         frame.to_csv(folder / "predictions.csv", index=False)
-    imported.write(work / "results", work / "amlb")
+    (work / "results/failed.test.1h8c.local.20240101/predictions").mkdir(parents=True)
+    shutil.copytree(folder, folder.parents[1] / "later/1")
+    said = imported.write(work / "results", work / "amlb")
+    assert "note: left out, without predictions of fold 0: later" in said
+    assert "note: kc2: no predictions of failed.test.1h8c.local.20240101" in said
     jobs = Jobs.load("amlb/study.yaml")
     inputs, test_labels, _ = split_of(jobs, "kc2")
     table = Table.read(work / "amlb/tables/kc2/fixed")

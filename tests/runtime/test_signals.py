@@ -37,6 +37,12 @@ BODIES = {
         except BaseException:
             pass
 """,
+    "turns exceptions into others": """
+    try:
+        tell('r'); wait()
+    except BaseException as error:
+        raise ValueError("cannot be imported") from error
+""",
     # The second lock of a mutex waits for ever, and no signal wakes it up.
     "in C code": """
     mutex = ctypes.create_string_buffer(64)
@@ -81,7 +87,7 @@ def end(process: subprocess.Popen) -> tuple[int, str]:
 
 
 def line(number: signal.Signals) -> str:
-    return f"stopped by {number.name}; the same command continues\n"
+    return f"stopped by {number.name}; run the same command again\n"
 
 
 @pytest.mark.parametrize("body", BODIES)
@@ -90,6 +96,22 @@ def test_a_signal_ends_a_script_in_one_line(number, body):
     process = start(BODIES[body])
     process.send_signal(number)
     assert end(process) == (128 + number, line(number))
+
+
+def test_a_script_that_still_imports_ends_without_a_traceback(tmp_path):
+    (tmp_path / "ensemble_search").symlink_to(SCRIPTS / "ensemble_search")
+    script = tmp_path / "script.py"
+    script.write_text("import os, ensemble_search\nos.write(1, b'r')\nos.read(0, 1)\n")
+    process = subprocess.Popen(
+        [sys.executable, script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    assert process.stdout.read(1) == b"r"
+    process.send_signal(signal.SIGINT)
+    assert end(process) == (-signal.SIGINT, "")
 
 
 def test_a_second_signal_changes_nothing():

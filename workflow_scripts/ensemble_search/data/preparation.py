@@ -137,7 +137,7 @@ class Numbers:
             return _truth(value)
         if self.kind == "date":
             return _date(value, self.read)
-        if self.read == DAYS or isinstance(value, (np.datetime64, datetime.date)):
+        if self.read == DAYS:
             date = _date(value, None)
             return None if date is None else float(days(np.array([date]))[0])
         return _number(value, self.read)

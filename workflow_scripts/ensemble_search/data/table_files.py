@@ -4,18 +4,16 @@ import csv
 import json
 import os
 import re
-import zipfile
 import zlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ensemble_search.data import arff, file_limits, text_files
+from ensemble_search.data import arff, file_limits, sheets, text_files
 from ensemble_search.data.file_limits import Unreadable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
@@ -479,7 +477,12 @@ def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
 
 def excel_header(path: Path, target: str) -> list[str]:
     """Read and check the names of the columns of the first sheet of an Excel file."""
-    names = list(_sheet(path, nrows=0))
+    if not sheets.is_readable():
+        raise UserError(
+            f"file: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
+        )
+    with readable(path, "Excel"):
+        names = sheets.header(path)
     _check_names(path, names)
     _check_target(path, target, names)
     return names
@@ -487,28 +490,16 @@ def excel_header(path: Path, target: str) -> list[str]:
 
 def read_excel(path: Path, target: str) -> "pd.DataFrame":
     """Read the first sheet of an Excel file; its cells keep their types."""
-    excel_header(path, target)
-    frame = _sheet(path)
-    file_limits.check_cells(*frame.shape)
-    frame.attrs[INDEX] = [name for name in [*frame][:1] if name == text_files.INDEX != target]
-    return frame
-
-
-def _sheet(path: Path, **options: Any) -> "pd.DataFrame":
     import pandas as pd
 
-    if find_spec("openpyxl") is None:
-        raise UserError(
-            f"file: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
-        )
-    with readable(path, "Excel"), path.open("rb") as stream:
-        file_limits.check_file(path)
-        own = {"keep_default_na": False, "na_values": [""], "dtype": object}
-        try:
-            frame = pd.read_excel(stream, engine="openpyxl", **own, **options)
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise Unreadable(f"it is no Excel file: {error}") from None
-    return frame.rename(columns=str)
+    names = excel_header(path, target)
+    with readable(path, "Excel"):
+        rows = sheets.values(path)
+    if rows and len(rows[0]) > len(names):
+        raise UserError(f"file: column {len(names) + 1} of '{path}' has no name; name or remove it")
+    frame = pd.DataFrame(rows, columns=names, dtype=object)
+    frame.attrs[INDEX] = [name for name in names[:1] if name == text_files.INDEX != target]
+    return frame
 
 
 #: By extension: readers of the column names, and of the whole file.

@@ -83,6 +83,8 @@ def load_ensemble(
     folder = Path(folder)
     if not (folder / MANIFEST).is_file():
         raise UserError(f"'{folder}' is not a delivered ensemble: it has no file '{MANIFEST}'")
+    if (folder / MANIFEST).is_symlink():
+        raise UserError(f"'{folder / MANIFEST}' is a link; {REMEDY}")
     _check_length(folder / MANIFEST)
     if checksum is not None and (found := sha256(folder / MANIFEST)) != checksum.lower():
         raise UserError(

@@ -3,17 +3,15 @@
 import csv
 import io
 import re
-import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.data import file_limits, text_files
+from ensemble_search.data import file_limits, sheets, text_files
 from ensemble_search.data.preparation import LARGEST, is_missing
 from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
@@ -166,26 +164,20 @@ def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
     Raises
     ------
     UserError
-        Also if pandas or openpyxl is not installed.
+        Also if openpyxl is not installed.
     """
-    for library in ("pandas", "openpyxl"):
-        if find_spec(library) is None:
-            raise UserError(
-                f"--input: '{path}' needs {library} to be read: pip install {library}, or save it "
-                "as CSV"
-            )
-    import pandas as pd
-
+    if not sheets.is_readable():
+        raise UserError(
+            f"--input: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
+        )
     try:
-        file_limits.check_file(path)
-        own = {"keep_default_na": False, "na_values": [""], "dtype": object}
-        frame = pd.read_excel(path, engine="openpyxl", **own).rename(columns=str)
+        places = _places(path, sheets.header(path), names)
+        found = sheets.values(path)
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+    except file_limits.Unreadable as error:
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
-    _places(path, list(frame), names)
-    yield {name: frame[name].tolist() for name in names}, 0
+    yield {n: [row[place] for row in found] for n, place in zip(names, places, strict=True)}, 0
 
 
 def _fields(lines: Iterable[str], separator: str) -> Any:

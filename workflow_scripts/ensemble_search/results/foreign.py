@@ -20,7 +20,7 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -109,11 +109,17 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
             for folder in folders:
                 yield folder.name, _checked(_minimal(folder))
         elif datasets := _tabrepo_folders(root, fold):
+            every = _tabrepo_folders(root, "*")
+            methods = {path.parts[-3] for path in root.absolute().glob(METHODS)}
             for name in sorted(datasets):
-                yield name, _checked(_tabrepo(datasets[name]))
-        elif found := sorted(root.glob(f"*/predictions/*/{fold}/{AMLB}")):
-            for task in sorted({file.parts[-3] for file in found}):
-                yield task, _checked(_amlb([file for file in found if file.parts[-3] == task]))
+                notes = _gaps(every, datasets, name, methods, fold)
+                yield name, _checked(_tabrepo(datasets[name]), notes)
+        elif tasks := _amlb_files(root, fold):
+            every = _amlb_files(root, "*")
+            runs = {path.parent.name for path in root.glob("*/predictions")}
+            for task in sorted(tasks):
+                notes = _gaps(every, tasks, task, runs, fold)
+                yield task, _checked(_amlb(tasks[task]), notes)
         elif (root / MINIMAL).exists():
             raise UserError(f"'{root}' is the folder of a data set; give the folder that it is in")
         else:
@@ -155,7 +161,29 @@ def _minimal(folder: Path) -> Predictions:
     return replace(_of(folder, models, labels, arrays), notes=notes)
 
 
-def _tabrepo_folders(root: Path, fold: int) -> dict[str, list[Path]]:
+def _gaps(
+    every: Mapping[str, Any],
+    found: Mapping[str, Sequence[Path]],
+    name: str,
+    sources: Set[str],
+    fold: int,
+) -> list[str]:
+    """Note data sets without this fold, and the runs or methods without this data set."""
+    others = sorted({*every} - {*found})
+    notes = [f"left out, without predictions of fold {fold}: {', '.join(others)}"] if others else []
+    lacking = sorted(sources - {path.parts[-5] for path in found[name]})
+    return notes + ([f"{name}: no predictions of {', '.join(lacking)}"] if lacking else [])
+
+
+def _amlb_files(root: Path, fold: int | str) -> dict[str, list[Path]]:
+    """Files of the fold per task, one per run that has it."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(root.glob(f"*/predictions/*/{fold}/{AMLB}")):
+        found.setdefault(file.parts[-3], []).append(file)
+    return found
+
+
+def _tabrepo_folders(root: Path, fold: int | str) -> dict[str, list[Path]]:
     """Folders of the fold per data set: one, or one per method that has it."""
     found: dict[str, list[Path]] = {}
     for below in (*CONTEXTS, METHODS):
@@ -430,8 +458,9 @@ def spaced(words: Sequence[str]) -> str:
     return ""
 
 
-def _checked(made: Predictions) -> Predictions:
-    """Raise Unusable unless all parts are consistent; scale probabilities to sum to 1."""
+def _checked(made: Predictions, notes: Sequence[str] = ()) -> Predictions:
+    """Raise Unusable unless all parts are consistent; scale probabilities, and add notes."""
+    made.notes.extend(notes)
     if not len(made.models):
         raise Unusable(made.folder, "it has no model")
     for part in PARTS:

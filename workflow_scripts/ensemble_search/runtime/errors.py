@@ -130,6 +130,10 @@ def run(main: Callable[[], None]) -> None:
         except SystemExit:  # from argparse, after --help
             sys.stdout.flush()
             raise
+        except BaseException:
+            if not signals.received:
+                raise
+            sys.exit(128 + signals.received[0])  # whatever its exception was turned into
         sys.stdout.flush()
     except UserError as error:
         _end(error)

@@ -22,6 +22,8 @@ PARENT_DEATH_SIGNAL = 1  # option of prctl
 
 #: Acquired once and never released: guards actions that only the first signal may trigger.
 _ended, _said = threading.Lock(), threading.Lock()
+#: The number of the first signal, once it has come.
+received: list[int] = []
 
 
 def on_signals() -> None:
@@ -66,6 +68,7 @@ def _stop(number: int, frame) -> None:
     # This handler stays installed and does nothing the second time: installing another one would
     # run handlers of pending signals in the middle of this one.
     if _ended.acquire(blocking=False):
+        received.append(number)
         _say(number)
         sys.exit(128 + number)
 
@@ -82,7 +85,7 @@ def _say(number: int) -> None:
     if _said.acquire(blocking=False):
         name = signal.Signals(number).name
         with suppress(OSError):  # a full disk, a closed terminal
-            os.write(2, f"stopped by {name}; the same command continues\n".encode())
+            os.write(2, f"stopped by {name}; run the same command again\n".encode())
 
 
 def _watch(parent: int, number: int) -> None:
