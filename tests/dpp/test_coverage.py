@@ -84,7 +84,7 @@ def test_k_dpp_has_the_law_of_all_sets_of_cells(monkeypatch):
     cells = (np.arange(6)[:, None] + 0.5) / 6
     law = subsets.law(rbf(cells, cells, 2**0.5 / 3), 3)
     drawn = coverage.designs("k-dpp", 3, np.random.default_rng(0))
-    assert subsets.distance(lambda: (next(drawn) * 6).astype(int), law, 5000) < 1
+    assert subsets.distance(lambda: (next(drawn) * 6).astype(int), law, 2500) < 1
 
 
 def test_points_of_a_k_dpp_are_uniform_in_their_cells(monkeypatch):

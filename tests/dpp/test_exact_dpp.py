@@ -18,7 +18,7 @@ from support import subsets
 pytestmark = pytest.mark.slow
 
 N = 6
-DRAWS = 10_000
+DRAWS = 5000
 LINE = np.array([[0.0], [0.1], [0.15], [0.5], [0.9], [1.0]])
 SIMILARITY = rbf(LINE, LINE, 0.3)
 QUALITY = np.array([0.5, 1.0, 2.0, 1.0, 0.3, 1.5])

@@ -112,7 +112,7 @@ def test_the_law_of_draws_by_variance():
     kernel = partial(rbf, sigma=0.3)
     law = chain_law(kernel(points, points), 3)
     rng = np.random.default_rng(0)
-    assert subsets.distance(lambda: sample_by_variance(points, 3, kernel, rng), law, 10_000) < 1
+    assert subsets.distance(lambda: sample_by_variance(points, 3, kernel, rng), law, 5000) < 1
     k_dpp = subsets.law(kernel(points, points), 3)
     assert sum(abs(law[items] - k_dpp[items]) for items in law) / 2 > 0.03  # another law
 
@@ -127,7 +127,7 @@ def test_projection_kernels_give_the_k_dpp():
     numbers = np.arange(6.0)[:, None]
     law = subsets.law(vectors @ vectors.T, 3)
     assert chain_law(vectors @ vectors.T, 3) == pytest.approx(law)
-    assert subsets.distance(lambda: sample_by_variance(numbers, 3, kernel, rng), law, 10_000) < 1
+    assert subsets.distance(lambda: sample_by_variance(numbers, 3, kernel, rng), law, 5000) < 1
 
 
 def test_points_are_added_one_by_one():

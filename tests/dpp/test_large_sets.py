@@ -38,9 +38,9 @@ def test_law_by_strata(alpha, k, weights):
     rng = np.random.default_rng(0)
     expected = law(alpha, k, np.ones(7) if weights is None else QUALITY)
     sample = lambda: sample_strata(STRATA, k, alpha, rng, weights)  # noqa: E731
-    assert subsets.distance(sample, expected, 800) < 1
+    assert subsets.distance(sample, expected, 400) < 1
     uniform = dict.fromkeys(expected, 1 / len(expected))
-    assert subsets.distance(sample, uniform, 800) > 1
+    assert subsets.distance(sample, uniform, 400) > 1
 
 
 @settings(max_examples=40)
@@ -88,9 +88,9 @@ def test_law_by_features(alpha, quality, groups):
     ones = np.ones(7) if quality is None else quality
     expected = law(alpha, 4, ones, groups, FEATURES @ FEATURES.T)
     sample = lambda: swap_features(FEATURES, 4, alpha, rng, quality, groups, 40).items  # noqa: E731
-    assert subsets.distance(sample, expected, 900) < 1
+    assert subsets.distance(sample, expected, 450) < 1
     uniform = dict.fromkeys(expected, 1 / len(expected))
-    assert subsets.distance(sample, uniform, 900) > 1.3
+    assert subsets.distance(sample, uniform, 450) > 1.3
 
 
 def test_the_trace_of_log_determinants():

@@ -79,8 +79,8 @@ def test_the_law_given_other_items():
     law = {tuple(i for i in a if i not in given): p for a, p in whole.items() if {1, 5} <= {*a}}
     law = {a: p / sum(law.values()) for a, p in law.items()}
     sample = lambda: swap_features(features, 2, 0.9, rng, None, None, 30, given).items  # noqa: E731
-    assert subsets.distance(sample, law, 600) < 1
-    assert subsets.distance(sample, dict.fromkeys(law, 1 / len(law)), 600) > 1
+    assert subsets.distance(sample, law, 300) < 1
+    assert subsets.distance(sample, dict.fromkeys(law, 1 / len(law)), 300) > 1
 
 
 def test_the_best_pipeline_is_fitted_on_every_bag(tmp_path, evaluated):

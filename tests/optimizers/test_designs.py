@@ -116,7 +116,7 @@ def test_the_law_of_sets_in_a_tiny_space(given, table):
         return np.array([items.index(c) for c in drawn])
 
     uniform = dict.fromkeys(law, 1 / len(law))
-    assert subsets.distance(sample, law, 300) < 1 < subsets.distance(sample, uniform, 300)
+    assert subsets.distance(sample, law, 150) < 1 < subsets.distance(sample, uniform, 150)
 
 
 def test_its_points_repel_each_other():

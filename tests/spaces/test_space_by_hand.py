@@ -623,6 +623,11 @@ CASES = [
     if stage in STAGES
     for operator in (o.name for o in operators if space == "divbo" or o.build not in SHARED)
 ]
+#: Many trees or rounds: cheap values, other than the defaults of the libraries.
+CHEAP = {
+    "adaboost": {"adaboost:n_estimators": 60},
+    "catboost": {"catboost:learning_rate": 0.2},
+}
 #: Boosters of `boasf`, many trees: cheap values of theirs, instead of all.
 BOOSTERS = {
     "adaboost": {"adaboost:n_estimators": 50},
@@ -639,12 +644,12 @@ def test_every_operator(space, stage, operator):
     fixed = {
         "rescaler": STEADY | {"preprocessor": "none"},
         "preprocessor": RIDGE if for_regression(space) else LINEAR,
-        "algorithm": {"preprocessor": "none"} if "preprocessor" in TABLES[space] else {},
+        "algorithm": CHEAP.get(operator, {})
+        | ({"preprocessor": "none"} if "preprocessor" in TABLES[space] else {}),
     }[stage]
     autogluon = space.startswith("autogluon-like")
     sets = ("noise", "coin") if autogluon else ("wine", "binary", "mixed", "digits")
     slow = {"extra_trees", "catboost"} | ({"random_forest"} if autogluon else set())
-    slow |= {"adaboost"} if for_regression(space) else set()
     configurations = draws(space, stage, operator, fixed, 2 if operator in slow else len(sets))
     fitted = [compare(space, c, sets[i % len(sets)]) for i, c in enumerate(configurations)]
     assert sum(fitted) >= 0.6 * len(fitted)
@@ -819,8 +824,7 @@ def test_classes_that_the_training_rows_lack(space, operator):
     if operator == "qda":  # fails, as a class has one row
         assert not compare(space, *SPACES[space].sample(1, rng, fixed), "lacking")
     else:
-        fixed |= {"catboost:learning_rate": 0.2} if operator == "catboost" else {}
-        fixed |= BOOSTERS.get(operator, {}) if space == "boasf" else {}
+        fixed |= (BOOSTERS if space == "boasf" else CHEAP).get(operator, {})
         assert compare(space, *SPACES[space].sample(1, rng, fixed), "lacking")
 
 

@@ -39,6 +39,7 @@ def versions() -> dict[str, str]:
     return {**provenance.versions(libraries), "processor": platform.machine()}
 
 
+@cache
 def searches() -> dict:
     """Of every optimizer: configurations and errors of the toy space, and of ensembles of them."""
     kinds = {name: plugins.load("ensembles", name) for name in plugins.available("ensembles")}
@@ -92,6 +93,7 @@ def refitting() -> dict:
     }
 
 
+@cache
 def surrogates() -> dict:
     """What divbo suggests next with every surrogate, after the same random configurations."""
     past, _ = search(plugins.load("optimizers", "random")(), ToySpace(), SUGGESTS)

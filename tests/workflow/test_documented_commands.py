@@ -22,7 +22,7 @@ import pytest
 from ensemble_search.runtime.files import sha256, write_npy, write_parquet
 from ensemble_search.runtime.names import PARTS
 from ensemble_search.study import schema, yaml_file
-from support import ROOT, STUDIES
+from support import ROOT, STUDIES, forks
 from support.checkout import STUDY, Checkout
 
 pytestmark = pytest.mark.slow
@@ -371,14 +371,15 @@ def test_make_on_a_finished_study(checkout):
 )
 def test_benchmarks(command, tmp_path):
     script, *options = shlex.split(command)
-    assert run([sys.executable, ROOT / script, *options], tmp_path, OMP_NUM_THREADS="1")
+    path = forks.environment(tmp_path)["PATH"]
+    assert run(["python", ROOT / script, *options], tmp_path, OMP_NUM_THREADS="1", PATH=path)
 
 
 @pytest.mark.slow
 def test_dpp_ensembles_on_a_finished_search(checkout):
     searches = sorted((checkout.folder / "results/tiny/searches").glob("*/*/*"))
     script = ROOT / "benchmarks/dpp_ensembles.py"
-    said = run([sys.executable, script, *searches, "--seeds", "1"])
+    said = run(["python", script, *searches, "--seeds", "1"], PATH=checkout.environment["PATH"])
     for name in ("selection", "uniform", "dpp, map", "dpp, k-dpp, power 50"):
         assert re.search(rf"^\| {name} \| [\d. ]+/[\d. ]+/ [1-5]\.0 \|", said, re.M)
 
@@ -386,6 +387,7 @@ def test_dpp_ensembles_on_a_finished_search(checkout):
 @pytest.mark.slow
 def test_rules_for_ties_on_a_finished_search(checkout):
     searches = sorted((checkout.folder / "results/tiny/searches").glob("*/*/*"))
-    said = run([sys.executable, ROOT / "benchmarks/ties.py", *searches, "--seeds", "2"])
+    command = ["python", ROOT / "benchmarks/ties.py", *searches, "--seeds", "2"]
+    said = run(command, PATH=checkout.environment["PATH"])
     for ties in ("random", "selected-first", "log-loss"):
         assert re.search(rf"^\S+ +1 {ties} +[\d. ]+$", said, re.M)

@@ -1,4 +1,4 @@
-"""The numbers of a recorded tiny study: a library or an edit that moves one is found here.
+"""The numbers of a recorded tiny study: a library, edit or processor that moves one is found here.
 
 After an intended change, `make record` rewrites tests/recorded/numbers.json. Optimizers, ensembles
 and surrogates that it does not have yet are new, and move nothing.
@@ -6,11 +6,18 @@ and surrogates that it does not have yet are new, and move nothing.
 
 import copy
 import json
+import os
+import signal
+import subprocess
+import sys
 from functools import cache
 
 import pytest
+from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+from threadpoolctl import threadpool_info
 
-from support.recorded_numbers import FILE, numbers, versions
+from support import PYTHONPATH, ROOT
+from support.recorded_numbers import FILE, numbers, searches, surrogates, versions
 
 pytestmark = pytest.mark.slow
 
@@ -109,3 +116,69 @@ def test_a_number_that_moved_is_named():
         "d: nothing recorded, 1 now",
     ]
     assert moved(before, before) == []
+
+
+#: Kinds of processors by what numpy and OpenBLAS choose on them; the last has no AVX at all.
+OPENBLAS = {"AVX-512": "SkylakeX", "AVX2": "Haswell", "AVX": "Sandybridge", "SSE": "Nehalem"}
+NUMPY = {
+    "AVX2": [name for name in __cpu_dispatch__ if "512" in name or name == "X86_V4"],
+    "SSE": __cpu_dispatch__,
+}
+PROCESSORS = {
+    name: {"OPENBLAS_CORETYPE": kind, "NPY_DISABLE_CPU_FEATURES": " ".join(NUMPY.get(name, []))}
+    for name, kind in OPENBLAS.items()
+}
+#: The kind of this processor, unless it has none of the names.
+OWN = [
+    name
+    for name, kind in OPENBLAS.items()
+    if kind in {library.get("architecture") for library in threadpool_info()}
+    and not any(__cpu_features__[feature] for feature in NUMPY.get(name, []))
+]
+#: Every optimizer and surrogate, all digits; the learners, which are others' code, as recorded.
+NUMBERS = """
+import json
+from support.recorded_numbers import pipelines, rounded, searches, surrogates
+print(json.dumps([searches(), surrogates()]))
+print(json.dumps(rounded(pipelines())))
+"""
+PRODUCT = "import numpy as np; a = np.ones((300, 300)); a @ a; np.exp(a); np.linalg.eigh(a)"
+
+
+def run(settings: dict[str, str], *command: str) -> subprocess.CompletedProcess:
+    """Run Python on a kind of processor, without a warning for features that this one lacks."""
+    return subprocess.run(
+        [sys.executable, *command],
+        env={**os.environ, **settings, "PYTHONPATH": PYTHONPATH, "OMP_NUM_THREADS": "1"},
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+@pytest.fixture(params=[name for name in PROCESSORS if name not in OWN], scope="module")
+def elsewhere(request) -> list:
+    """Suggestions, and errors of pipelines, on another kind of processor."""
+    settings = PROCESSORS[request.param]
+    if run(settings, "-c", PRODUCT).returncode == -signal.SIGILL:
+        pytest.skip(f"this processor has no {request.param}")
+    done = run(settings, "-c", NUMBERS)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_suggestions_have_the_same_bits(elsewhere):
+    assert elsewhere[0] == json.loads(json.dumps([searches(), surrogates()]))
+
+
+def test_pipelines_have_the_recorded_numbers(elsewhere):
+    assert elsewhere[1] == recorded()["pipeline"]
+
+
+def test_optimizers_keep_their_contract_on_the_least_of_them():
+    """And with equal bits on all others."""
+    settings = PROCESSORS["SSE"]
+    contract = "tests/optimizers/test_optimizer_contract.py"
+    done = run(settings, "-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", contract)
+    assert done.returncode == 0, done.stdout

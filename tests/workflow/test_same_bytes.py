@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 import reproduce
 from ensemble_search.results import reproduction
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import sha256
-from support.checkout import install
+from support.checkout import Checkout
 
 STUDY = {
     "study": "tiny",
@@ -72,14 +71,14 @@ def locale() -> str:
     return next((known[n] for n in ("tr_tr.utf8", "de_de.utf8") if n in known), "C")
 
 
-def run(folder: Path, *command, umask: int = 0o022, **environment) -> str:
+def run(folder: Path, *command, **environment) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "PYTHON"))}
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,
         env={**inherited, "PATH": path, "HOME": str(folder), **environment},
-        umask=umask,
+        umask=0o077,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
@@ -92,12 +91,10 @@ def run(folder: Path, *command, umask: int = 0o022, **environment) -> str:
 @pytest.fixture(scope="module")
 def there(tmp_path_factory):
     """Folder of a checkout with the finished study."""
-    folder = tmp_path_factory.mktemp("there")
-    install(folder)
-    (folder / "study.yaml").write_text(yaml.safe_dump(STUDY))
-    command = ("-m", "snakemake", "--cores", "1", "--configfile", "study.yaml", "--quiet", "all")
-    run(folder, *command, LC_ALL="C.UTF-8", TZ="UTC", PYTHONHASHSEED="1", USER="me", LOGNAME="me")
-    return folder
+    checkout = Checkout(tmp_path_factory.mktemp("there"))
+    checkout.environment |= {"TZ": "UTC", "USER": "me", "LOGNAME": "me"}
+    checkout.run(STUDY, "--cores", "1")
+    return checkout.folder
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +107,6 @@ def here(there, tmp_path_factory):
         there,
         *("workflow_scripts/reproduce.py", "results/tiny/manifest.json"),
         *("--folder", str(folder), "--cores", "2"),
-        umask=0o077,
         LC_ALL=locale(),
         PYTHONHASHSEED="4242",
         **{**ELSEWHERE, "HOME": str(home), "TMPDIR": str(temporary)},

@@ -162,14 +162,10 @@ def _imported_by(path: Path) -> set[Path]:
 @outside.cached
 def _files_of(module: str) -> tuple[Path, ...]:
     """Files executed by importing ``module``: its parent packages and itself."""
-    parts = module.split(".")
-    candidates = [Path(*parts[: i + 1]) for i in range(len(parts))] if module else []
-    files_ = []
-    for candidate in candidates:
-        for path in (candidate / "__init__.py", candidate.with_suffix(".py")):
-            if _place(path):
-                files_.append(path)
-    return tuple(files_)
+    above, _, name = module.rpartition(".")
+    folder = Path(*above.split(".")) if above else Path()
+    candidates = (folder / name / "__init__.py", folder / f"{name}.py") if name else ()
+    return (*(_files_of(above) if above else ()), *filter(_place, candidates))
 
 
 def _read(path: Path) -> tuple[str, list[str]]:
