@@ -98,22 +98,6 @@ def test_a_signal_ends_a_script_in_one_line(number, body):
     assert end(process) == (128 + number, line(number))
 
 
-def test_a_script_that_still_imports_ends_without_a_traceback(tmp_path):
-    (tmp_path / "ensemble_search").symlink_to(SCRIPTS / "ensemble_search")
-    script = tmp_path / "script.py"
-    script.write_text("import os, ensemble_search\nos.write(1, b'r')\nos.read(0, 1)\n")
-    process = subprocess.Popen(
-        [sys.executable, script],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    assert process.stdout.read(1) == b"r"
-    process.send_signal(signal.SIGINT)
-    assert end(process) == (-signal.SIGINT, "")
-
-
 def test_a_second_signal_changes_nothing():
     process = start("try:\n        tell('r'); wait()\n    finally:\n        tell('c'); wait()")
     process.send_signal(signal.SIGUSR1)

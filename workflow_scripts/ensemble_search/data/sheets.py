@@ -72,7 +72,7 @@ def _rows(path: Path) -> Iterator[list[Any]]:
 
 
 def _value(cell: Any) -> Any:
-    """Return the value; Excel has no integers, and those that look so are meant so."""
+    """Return the value; floats without a fraction become integers, which Excel does not have."""
     value = cell.value
     if isinstance(value, float) and value.is_integer():
         return int(value)
