@@ -227,7 +227,7 @@ class Search:
         self.notes = described["notes"]
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
         self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
-        if (test := table.test) < FEW_TEST_ROWS:
+        if (test := len(drawn["test"])) < FEW_TEST_ROWS:
             self.summary += f"; with {test} test rows, the reported errors are uncertain"
         if void:
             self.summary += "; table or settings have changed, so the search starts over"

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from ensemble_search import fit
@@ -138,6 +139,16 @@ def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
     assert model.score(None, [1, 0, 0]) == pytest.approx(2 / 3)
     assert model.score(None, [1.0, 0.0, 1.0]) == 1
     assert model.score(None, ["1", "0", "1"]) == 1
+
+
+def test_another_frame_needs_another_name(tmp_path):
+    (tmp_path / "results/y").mkdir(parents=True)
+    FRAME.to_parquet(tmp_path / "results/y.parquet", index=False)
+    before = (tmp_path / "results/y.parquet").read_bytes()
+    with pytest.raises(ValueError, match=r"^name: '.*/y' belongs to another table; .*"):
+        fit(FRAME.head(30), "y", folder=tmp_path)
+    assert (tmp_path / "results/y.parquet").read_bytes() == before
+    assert fitting._holds(tmp_path / "results/y.parquet", pa.Table.from_pandas(FRAME))
 
 
 def test_it_needs_snakemake(monkeypatch):

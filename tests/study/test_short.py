@@ -198,7 +198,6 @@ def divided(tmp_path, frame, **by):
     made = normalise.normalise(sources.read(source), source["columns"])
     settings = json.loads(Jobs(study).split("t", "fixed"))
     inputs, _, split = prepare.make_split(*made, settings)
-    assert split["sizes"]["test"] == pytest.approx(table.test, abs=30)
     return inputs, split
 
 

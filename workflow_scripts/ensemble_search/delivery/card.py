@@ -710,7 +710,8 @@ def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
             f"{about['method']} tried {_number(len(best), 'pipeline')} of the search space "
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
-            "helps. To repeat the search on the same data:"
+            "helps. The command below repeats the search on the same data, in a checkout of "
+            "this project."
         ],
         charts=[
             Chart(

@@ -76,7 +76,8 @@ def fit(
     cores
         Number of pipelines fitted side by side. Default: all cores.
     name
-        Name of the results. Default: the target, or the stem of the file.
+        Name of the results. Default: the stem of the file or, for a frame, the target, unless
+        there are results for another frame.
     folder
         The results are written to ``results/<name>/`` in this folder.
     quiet
@@ -106,8 +107,8 @@ def fit(
             file = _from(place, frame)
             name = short.name_of(file, name)
         else:
-            name = short.name_of(f"{target}.parquet", name)
-            file = _written(frame, target, place, name)
+            unnamed, name = name is None, short.name_of(f"{target}.parquet", name)
+            file = _written(frame, target, place, name, keep=unnamed)
         if isinstance(test, (str, Path)):
             test = _from(place, test)
         elif test is not None:
@@ -136,8 +137,11 @@ def _from(place: Path, file: str | Path) -> str:
     return str(path.relative_to(place) if path.is_relative_to(place) else path)
 
 
-def _written(frame: Any, target: str, place: Path, name: str) -> str:
-    """Write a frame as Parquet; return the name of the file, relative to ``place``."""
+def _written(frame: Any, target: str, place: Path, name: str, keep: bool = False) -> str:
+    """Write a frame as Parquet; return the name of the file, relative to ``place``.
+
+    With ``keep``, raise UserError instead if there are results for another table of this name.
+    """
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -151,12 +155,27 @@ def _written(frame: Any, target: str, place: Path, name: str) -> str:
     if target not in frame:
         known = ", ".join(map(one_line, frame.columns[:MOST]))
         raise UserError(f"target: the frame has no column '{target}'; known: {known}")
-    made = {column: _in_parquet(frame[column]) for column in frame}
+    made = pa.table({column: _in_parquet(frame[column]) for column in frame})
     file = Path("results", f"{name}.parquet")
+    if keep and (place / "results" / name).is_dir() and not _holds(place / file, made):
+        raise UserError(
+            f"name: '{place / 'results' / name}' belongs to another table; give this one a name"
+        )
     (place / "results").mkdir(exist_ok=True)
     with files.atomic(place / file) as temporary:
-        pq.write_table(pa.table(made), temporary)
+        pq.write_table(made, temporary)
     return str(file)
+
+
+def _holds(file: Path, table: Any) -> bool:
+    """Whether a Parquet file has exactly this table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(file).equals(table)
+    except (OSError, pa.ArrowException):
+        return False
 
 
 def _in_parquet(column: "pd.Series") -> Any:

@@ -136,7 +136,10 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
             continue
         study, rows = evidence[name]
         found, shown = pages.differences(study, rows), losses.of(study)
-        first = [question, f"{_link(name, evidence)}; {found.attrs['datasets']} data sets"]
+        about = f"{_link(name, evidence)}; {found.attrs['datasets']} data sets"
+        if study.get("divisions"):
+            about += f", {study['divisions']} divisions of the held-out rows of each run"
+        first = [question, about]
         numbers = ["error", "error_low", "error_high", "detectable"]
         for method, line in found.iterrows():
             mean, low, high, least = (

@@ -147,9 +147,11 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
 
 def types(path: Path, names: list[str]) -> dict[str, Any]:
     """Return Arrow types of columns in a Parquet file, without those :func:`parquet` rejects."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ModuleNotFoundError:  # reported by :func:`parquet`
+        return {}
     try:
         found = {field.name: field.type for field in pq.read_schema(path) if field.name in names}
     except (OSError, pa.ArrowException):

@@ -63,7 +63,7 @@ class Study(Section):
     plugins: list[Annotated[str, Field(min_length=1)]] = Field(
         [],
         description="folders of further optimizers, ensembles and other parts, relative to this "
-        "file: optimizers/, ensembles/, spaces/, surrogates/, metrics/ and pages/ below them",
+        "file, with optimizers/, ensembles/, spaces/, surrogates/, metrics/, drivers/ and pages/",
     )
     datasets: dict[Name, Dataset] = Field(min_length=1, description="name -> where it comes from")
     searches: dict[Name, dict[str, Any]] = Field(

@@ -77,8 +77,6 @@ class Table:
         A line on target and metric.
     classes
         The classes used, if others have too few rows; else None.
-    test
-        Number of test rows: a fifth, or those of the first fold.
     groups
         Number of groups of rows; None without groups.
     frame, described
@@ -89,7 +87,6 @@ class Table:
     metric: str
     summary: str
     classes: list[str] | None
-    test: int
     groups: int | None
     frame: "pd.DataFrame"
     described: dict[str, Any]
@@ -193,14 +190,11 @@ def look_at(
                 f" of {normalise.SMALLEST_CLASS} rows or more, as each part of a split needs one"
             )
     frame, described = normalise.normalise(raw, columns, task, classes)
-    test, groups = described["rows"] // 5, None
-    if "fold" in columns:
-        folds = frame[columns["fold"][0]]
-        test = int((folds == folds[folds >= 0].min()).sum())
+    groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
     summary = f"'{target}': {what}, minimising the {metric}"
-    return Table(described["rows"], metric, summary, classes, test, groups, frame, described)
+    return Table(described["rows"], metric, summary, classes, groups, frame, described)
 
 
 def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dict[str, Any]:
