@@ -1,5 +1,7 @@
 """Rows of a CSV file, read as whole columns of numbers or field by field."""
 
+import sys
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -60,3 +62,11 @@ def test_plain_numbers_are_read_as_whole_columns(tmp_path):
     ((columns, _),) = rows.chunks(file, ["x", "word", "y"], numeric={"x", "y"})
     assert columns["x"].tolist() == [1, 2]
     assert columns["word"] == ["a", "b"]
+
+
+def test_parquet_without_pyarrow_is_one_line(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    path = tmp_path / "new.parquet"
+    assert rows.types(path, ["a"]) == {}
+    with pytest.raises(UserError, match="needs pyarrow to be read: pip install pyarrow, or save"):
+        next(rows.parquet(path, ["a"], 10))
