@@ -99,8 +99,8 @@ def test_comparisons_without_effect_are_counted():
     high = [0.3, 0.1, -0.1] + [0.1] * 19
     table = pd.DataFrame({"error_low": low, "error_high": high})
     assert effects.by_chance(table) == (
-        "Of 22 comparisons without any true effect, about 1.1 would have an interval of the "
-        "error that excludes 0 by chance; here 2 do."
+        "Of 22 comparisons without any true effect, about 1.1 would have an interval that excludes "
+        "0 by chance; here 2 do."
     )
     assert effects.by_chance(table[1:2]).startswith(
         "Of 1 comparison without any true effect, about 0.05"

@@ -144,6 +144,6 @@ def by_chance(table: pd.DataFrame) -> str:
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
         f"Of {comparisons} without any true effect, about {LEVEL * k:.2g} would have an "
-        f"interval of the error that excludes 0 by chance; here {found or 'none'} "
+        f"interval that excludes 0 by chance; here {found or 'none'} "
         f"{'does' if found < 2 else 'do'}."
     )
