@@ -6,9 +6,9 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from ensemble_search.analysis.arms import rounds
 from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
-from ensemble_search.report.pages import allocation
 from ensemble_search.report.section import Panels
 from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
@@ -53,7 +53,7 @@ def results(tmp_path):
 
 
 def test_rounds_by_hand(results):
-    found = allocation.rounds(load(STUDY, results)).drop(columns="dataset")
+    found = rounds(load(STUDY, results)).drop(columns="dataset")
     runs = found.groupby(["search", "repeat"])
     shown = {key: [tuple(row) for row in run.to_numpy()[:, 2:]] for key, run in runs}
     assert shown == {
@@ -118,4 +118,4 @@ def test_page_without_arms(results, tmp_path):
 def test_reasons_that_are_none(results, text):
     write(results, "search-boasf", 0, [text] * 6, "aaaaaa")
     with pytest.raises(Unusable, match=r"search-boasf/0/observations\.parquet"):
-        allocation.rounds(load(STUDY, results))
+        rounds(load(STUDY, results))
