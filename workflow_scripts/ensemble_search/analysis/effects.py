@@ -149,12 +149,18 @@ def by_chance(table: pd.DataFrame, shown: Sequence[str] = ("error",)) -> str:
     shown
         The kinds of intervals that are shown, ``error`` or ``rank``: all of them count. Default:
         ``error``.
+
+    Returns
+    -------
+    text
+        A sentence; empty without any interval. Those without width, of a difference that is the
+        same on all data sets, do not count.
     """
-    k = len(table) * len(shown)
-    found = 0
-    for name in shown:
-        low, high = table[f"{name}_low"], table[f"{name}_high"]
-        found += int((((low > 0) | (high < 0)) & (low < high)).sum())
+    ends = [(table[f"{name}_low"], table[f"{name}_high"]) for name in shown]
+    k = sum(int((low < high).sum()) for low, high in ends)
+    found = sum(int((((low > 0) | (high < 0)) & (low < high)).sum()) for low, high in ends)
+    if not k:
+        return ""
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
         f"Of {comparisons} without any true effect, about {LEVEL * k:.2g} would have an "

@@ -130,20 +130,22 @@ def _summary(final: pd.DataFrame) -> pd.DataFrame:
 def _margins(summary: pd.DataFrame, leader: str, runners: list[str], losses: Losses) -> str:
     """Compare the leader's mean loss with those of the methods that share the next rank."""
     n = int(summary.loc[runners[0], ["lower", "equal", "higher"]].sum())
-    owns = (
-        f"{leader}'s mean test {losses.title} ({losses.text(summary.loc[leader, 'error'])}), "
-        f"on average over {counted(n, 'data set')},"
-    )
-    parts = [
-        f"{losses.size(row['difference'])} {'below' if row['difference'] >= 0 else 'above'} that "
-        f"of {runner} ({losses.text(row['error'])}; lower on {row['lower']:.0f}, equal on "
-        f"{row['equal']:.0f}, higher on {row['higher']:.0f})"
-        for runner, row in summary.loc[runners].iterrows()
-    ]
+    where = f"on average over {n} data sets" if n > 1 else "on the one data set compared"
+    parts = []
+    for runner, row in summary.loc[runners].iterrows():
+        numbers = losses.text(row["error"])
+        if n > 1:
+            numbers += (
+                f"; lower on {row['lower']:.0f}, equal on {row['equal']:.0f}, "
+                f"higher on {row['higher']:.0f}"
+            )
+        side = "below" if row["difference"] >= 0 else "above"
+        parts.append(f"{losses.size(row['difference'])} {side} that of {runner} ({numbers})")
+    own = losses.text(summary.loc[leader, "error"])
     shared = f"shared by {_and(runners)}" if len(runners) > 1 else f"that of {runners[0]}"
     return (
         f"The next average rank is {summary.loc[runners[0], 'rank']:.2f}, {shared}. "
-        f"{owns} is {_and(parts)}."
+        f"{leader}'s mean test {losses.title} ({own}), {where}, is {_and(parts)}."
     )
 
 
@@ -212,7 +214,7 @@ def _lead(names: list[str], runners: list[str], verb: str) -> str:
 
 
 def _of(names: list[str], runners: list[str]) -> str:
-    """Name some of the runners-up: ``B, the runner-up`` or, if there are others, ``a runner-up``."""
+    """Name some of the runners-up: ``B, the runner-up``, or one of several, ``B, a runner-up``."""
     article = ("a " if len(names) == 1 else "") if len(names) < len(runners) else "the "
     return f"{_and(names)}, {article}runner{'s' if len(names) > 1 else ''}-up"
 
@@ -245,8 +247,9 @@ def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -
     shared = f", shared with {_and(equal)}" if equal else ""
     return (
         f"{reference}, the reference method, has average rank {row['rank']:.2f} (place {place} of "
-        f"{len(summary)}{shared}); its mean test {losses.title} is {losses.size(row['difference'])} "
-        f"{'above' if row['difference'] >= 0 else 'below'} that of {leader}."
+        f"{len(summary)}{shared}); its mean test {losses.title} is "
+        f"{losses.size(row['difference'])} {'above' if row['difference'] >= 0 else 'below'} "
+        f"that of {leader}."
     )
 
 

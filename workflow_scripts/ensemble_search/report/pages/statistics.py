@@ -126,9 +126,8 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
         "of the signed-rank test's rank sum favours the reference; unlike p, it does not depend on "
         "the number of data sets.",
     ]
-    if n > 1:
-        shown = f"There are two intervals per method, of {losses.title} and of rank. "
-        notes.insert(1, shown + effects.by_chance(table, ("error", "rank")))
+    if text := effects.by_chance(table, ("error", "rank")):
+        notes.insert(1, f"{text} These are the intervals of {losses.title} and of rank.")
     if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
         notes.append(
             f"With {counted(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
