@@ -128,7 +128,7 @@ def test_methods_with_the_same_rank_are_named_together():
         "on 2, equal on 0, higher on 0)."
     )
     seen = next(s for s in answer.sentences if "can detect" in s)
-    assert "between A and B of" in seen and "between A and C of" in seen
+    assert "between A and B of at least" in seen and "between A and C of at" in seen
     assert not any("reference method" in s for s in said(table, "C").sentences)
     many = final({d: {"A": [0.1], "B": [0.2], "C": [c], "D": [0.7 - c]}
                   for d, c in (("c", 0.3), ("d", 0.4))})  # fmt: skip

@@ -42,7 +42,7 @@ def deliverables(results: Results) -> pd.DataFrame:
 
 
 def measured_on(rows: pd.Series, replayed: bool) -> str:
-    """Say how many rows of a data set the milliseconds of :func:`deliverables` come from.
+    """Describe on how many rows of a data set the milliseconds of :func:`deliverables` come from.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
 
 
 def total(times: pd.DataFrame, replayed: bool) -> str:
-    """Say how long all searches took together; for replays, which part of it is recorded.
+    """Describe how long all searches took together; for replays, which part of it is recorded.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def verdict(
 
 
 def _alone(leaders: list[str], single: Collection[str]) -> str:
-    """Say which of the leaders are not ensembles."""
+    """Name the leaders that are not ensembles."""
     alone = [name for name in leaders if name in single]
     if not alone:
         return ""
@@ -233,10 +233,13 @@ def _seen(detectable: pd.Series, leader: str, losses: Losses) -> str:
     """Return the differences from each runner-up that the study could have detected."""
     if detectable.isna().any():
         return ""
-    sizes = [f"between {leader} and {name} of {losses.size(d)}" for name, d in detectable.items()]
+    sizes = [
+        f"between {leader} and {name} of at least {losses.size(d)}"
+        for name, d in detectable.items()
+    ]
     return (
-        f"This study can detect a difference {_and(sizes)} or more with {100 * effects.POWER:g} % "
-        f"power (two-sided t-test over the data sets at {100 * effects.LEVEL:g} %)."
+        f"This study can detect a difference {_and(sizes)}, with {100 * effects.POWER:g} % power "
+        f"(two-sided t-test over the data sets at {100 * effects.LEVEL:g} %)."
     )
 
 
