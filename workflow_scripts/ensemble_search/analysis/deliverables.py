@@ -42,7 +42,7 @@ def deliverables(results: Results) -> pd.DataFrame:
 
 
 def measured_on(rows: pd.Series, replayed: bool) -> str:
-    """Describe on how many rows of a data set the milliseconds of :func:`deliverables` come from.
+    """Describe how many rows the milliseconds of :func:`deliverables` were measured on.
 
     Parameters
     ----------

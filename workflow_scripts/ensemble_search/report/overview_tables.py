@@ -76,7 +76,8 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
 
 
 def _ends(low: float, high: float, digits: int) -> str:
-    return f"{low:.{digits}f} to {high:.{digits}f}" if np.isfinite(low) else "–"
+    text = f"{low:.{digits}f} to {high:.{digits}f}" if np.isfinite(low) else "–"
+    return text.replace("-", "−")
 
 
 def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:
