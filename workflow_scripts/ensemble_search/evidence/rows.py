@@ -26,7 +26,7 @@ from ensemble_search.papers.divbo import (
 )
 from ensemble_search.report.pages import divisions
 from ensemble_search.results import layout
-from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime import code_version, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
 
@@ -172,8 +172,13 @@ def _driver(library: str) -> str:
     """Return a digest of a driver and of the versions in ``envs/``, instead of recorded numbers."""
     driver = plugins.load("drivers", library)
     pinned = ENVIRONMENTS / f"{driver.environment}.txt"
-    parts = [Path(inspect.getfile(driver)), *([pinned] if pinned.exists() else [])]
-    return files.digest([part.read_text(encoding="utf-8") for part in parts])
+    versions = [pinned.read_text(encoding="utf-8")] if pinned.exists() else []
+    return files.digest([code(driver), *versions])
+
+
+def code(made: Any) -> str:
+    """Return the code of the file of a module or class; comments and docstrings do not count."""
+    return code_version.syntax(Path(inspect.getfile(made)).read_text(encoding="utf-8"))
 
 
 def rows(
