@@ -14,7 +14,7 @@
 # make torture  kill searches and workflows at random, and compare results; forge delivered folders:
 #               make torture SEED=0 KILLS=100
 # make partial  report on the results so far: make partial STUDY=studies/quickstart.yaml
-# make evidence  run what a study lacks, and keep its results as one row per run and method in
+# make evidence  run what a study lacks, and keep its results as one row per run in
 #                evidence/<study>/runs.csv:  make evidence STUDY=studies/verdict.yaml MINUTES=120
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
@@ -120,7 +120,7 @@ torture: env
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study="$$STUDY"
 
-# MINUTES is the time after which no further run starts; by default, all missing runs are done.
+# MINUTES is the time after which no further repeat starts; by default, all missing ones are done.
 evidence: env
 	@$(RUN) python workflow_scripts/evidence.py --study="$$STUDY" --cores="$$CORES" \
 		$(if $(GIVEN_MINUTES),--minutes="$$MINUTES")

@@ -129,4 +129,4 @@ def test_the_page_of_measures_alone_counts_no_runs(datasets, first):
     text = page.page(study, [], [row | {"stale": ""}])
     assert text.startswith(first)
     assert "runs" not in text
-    assert "No run has finished." in page.page(study, [], [row | {"stale": "yes"}])
+    assert "No repeat has finished." in page.page(study, [], [row | {"stale": "yes"}])

@@ -1,4 +1,4 @@
-"""Evidence: one row per run and method of a study, small enough to be committed.
+"""Evidence: one row per run (data set, repeat, method) of a study, small enough to be committed.
 
 A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
 made it stay the same: code changes that change no number make no row stale. For searches by other
@@ -247,7 +247,7 @@ def _curve(losses: np.ndarray) -> str:
 
 
 def _suggested(found: Results) -> dict[tuple, dict[str, float]]:
-    """Quality of the suggestions of each run (data set, search, repeat)."""
+    """Quality of the suggestions of each search (data set, search, repeat)."""
     searches = found.study["searches"]
     uniform = [name for name, search in searches.items() if search["optimizer"] == "random"]
     made = {}
@@ -312,7 +312,7 @@ def merge(
     current: Mapping[str, str],
     there: Mapping[tuple[str, str], str] | None = None,
 ) -> list[dict[str, str]]:
-    """Replace rows of the same run and method by new ones, and mark stale rows.
+    """Replace rows of the same run by new ones, and mark stale rows.
 
     Parameters
     ----------
@@ -358,11 +358,12 @@ def write(
 def missing(
     study: Mapping[str, Any], content: Iterable[Mapping[str, str]]
 ) -> list[tuple[int, str]]:
-    """List the runs (repeat, data set) that lack a current row of some method.
+    """List the repeats of data sets that lack a current row of some method.
 
     Returns
     -------
-    runs
+    missing
+        Pairs (repeat, data set).
         Ordered by repeat: all data sets of repeat 0, then of repeat 1, and so on.
     """
     there = {tuple(row[key] for key in KEY) for row in content if not row["stale"]}
