@@ -7,7 +7,8 @@
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 #               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of weights;
 #               TEST= is a file of test rows for its card; COLUMNS= sets the roles of columns
-# make status   progress of a study:        make status STUDY=studies/quickstart.yaml
+# make status   progress of all studies, one line each; of the searches of one study:
+#               make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
 # make cluster-test  break things while searches run on a local SLURM cluster (as root)
@@ -46,6 +47,7 @@ endif
 STUDY ?= config.yaml
 TABLE ?= results
 GIVEN_MINUTES := $(filter command environment,$(origin MINUTES))
+GIVEN_STUDY := $(filter-out file,$(origin STUDY))
 MINUTES ?= 10
 SAMPLE ?= 5
 SPLITS ?= 1
@@ -98,7 +100,7 @@ ensemble: env
 		--columns="$$COLUMNS" --test="$$TEST"
 
 status: env
-	@$(RUN) python workflow_scripts/status.py --study="$$STUDY"
+	@$(RUN) python workflow_scripts/status.py $(if $(GIVEN_STUDY),--study="$$STUDY")
 
 why: env
 	@$(RUN) python workflow_scripts/why.py --study="$$STUDY"
