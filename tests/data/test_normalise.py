@@ -305,7 +305,7 @@ def test_columns_like_identifiers_are_named():
     assert notes["'id'"].startswith("has integers that rise from row to row, like row numbers: ")
     assert notes["'id'"].endswith("it is kept, because the order may be informative; if it is "
                                   "not, remove it with 'columns: {drop: [id]}'")  # fmt: skip
-    assert notes["'gaps'"].startswith("falls from row to row")
+    assert notes["'gaps'"].startswith("has integers that fall from row to row")
     assert notes["'shuffled'"].startswith("has each integer of a range once")
     assert "30 distinct among 30 values" in notes["'uuid'"]
     assert "(UUIDs)" in notes["'uuid'"]
@@ -633,10 +633,10 @@ def test_a_column_that_hardly_varies_is_said_to_be_dropped(values):
 @pytest.mark.parametrize("two", [("yes", "no"), ("male", "female"), ("true", "false")])
 def test_a_word_beside_two_categories_is_said(two):
     words = [*two] * (N // 2)
-    assert not [note for note in notes_of(words) if "makes a column" in note]
+    assert not [note for note in notes_of(words) if "which becomes a feature" in note]
     words[7] = "maybe"
     assert f"'{min(two)}', '{max(two)}' and 'maybe' (1), which becomes a" in notes_of(words)[-1]
-    assert "makes a column" not in str(notes_of([*two, "third"] * 66 + [*two]))
+    assert "which becomes a feature" not in str(notes_of([*two, "third"] * 66 + [*two]))
 
 
 def test_a_small_category_beside_two_is_no_mistake():
@@ -677,7 +677,7 @@ def test_names_with_numbers_are_names(words):
 
 
 def test_digits_of_other_scripts_are_no_codes():
-    """They would be taken as one number, which is missing in all rows."""
+    """They would be read as one number, which is missing in all rows."""
     words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
     frame, described = run(x=words, y=TWO)
     _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
@@ -730,7 +730,7 @@ def test_missing_values_that_tell_a_number_are_said():
 def test_numbers_that_are_equal_in_single_precision_are_said():
     notes = notes_of(1.6e9 + np.arange(N) * 7 % 199 / 8)
     assert "199 distinct numbers, but 1 in single precision, which some learners use;" in notes[-1]
-    assert "subtract a number such as 1600000000 from them" in notes[-1]
+    assert "subtract a constant such as 1600000000" in notes[-1]
     assert not notes_of(1.6e9 + np.arange(N) * 7 % 199 * 1000)
 
 

@@ -644,7 +644,7 @@ def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
     assert note == (
         "column 'x' has 10 integers beyond 2^53, which lose digits as numbers "
         "(9007199254740993 becomes 9007199254740992); 'columns: {categorical: [x]}' keeps them "
-        "apart"
+        "distinct"
     )
 
 

@@ -697,7 +697,7 @@ def test_other_mistakes_are_named(work):
     for name in (".mine", "nul", "slurm"):
         with pytest.raises(UserError, match=rf"'{name}' cannot be the name of a study"):
             imported.write(work / "own", work / name)
-    for name, said in (("con", r"'con' cannot be"), ("D", r"own/D': differs from 'd' in")):
+    for name, said in (("con", r"'con' cannot be"), ("D", r"own/D': differs from 'd' only in")):
         shutil.copytree(work / "own/d", work / "own" / name)
         with pytest.raises(UserError, match=said):
             imported.write(work / "own", work / "mine")
