@@ -7,14 +7,15 @@
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 #               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of weights;
 #               TEST= is a file of test rows for its card; COLUMNS= sets the roles of columns
-# make status   progress of a study:        make status STUDY=studies/quickstart.yaml
+# make status   progress of all studies, one line each; of the searches of one study:
+#               make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
 # make cluster-test  break things while searches run on a local SLURM cluster (as root)
 # make torture  kill searches and workflows at random, and compare results; forge delivered folders:
 #               make torture SEED=0 KILLS=100
 # make partial  report on the results so far: make partial STUDY=studies/quickstart.yaml
-# make evidence  run what a study lacks, and keep its results as one row per run and method in
+# make evidence  run what a study lacks, and keep its results as one row per run in
 #                evidence/<study>/runs.csv:  make evidence STUDY=studies/verdict.yaml MINUTES=120
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
@@ -46,6 +47,7 @@ endif
 STUDY ?= config.yaml
 TABLE ?= results
 GIVEN_MINUTES := $(filter command environment,$(origin MINUTES))
+GIVEN_STUDY := $(filter-out file,$(origin STUDY))
 MINUTES ?= 10
 SAMPLE ?= 5
 SPLITS ?= 1
@@ -98,7 +100,7 @@ ensemble: env
 		--columns="$$COLUMNS" --test="$$TEST"
 
 status: env
-	@$(RUN) python workflow_scripts/status.py --study="$$STUDY"
+	@$(RUN) python workflow_scripts/status.py $(if $(GIVEN_STUDY),--study="$$STUDY")
 
 why: env
 	@$(RUN) python workflow_scripts/why.py --study="$$STUDY"
@@ -120,7 +122,7 @@ torture: env
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study="$$STUDY"
 
-# MINUTES is the time after which no further run starts; by default, all missing runs are done.
+# MINUTES is the time after which no further repeat starts; by default, all missing ones are done.
 evidence: env
 	@$(RUN) python workflow_scripts/evidence.py --study="$$STUDY" --cores="$$CORES" \
 		$(if $(GIVEN_MINUTES),--minutes="$$MINUTES")

@@ -191,7 +191,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
         (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
         (["--columns", "{drop: [sise]}"], "--columns: drop: there is no column 'sise'; did you"),
-        (["--weight", "colour"], "cannot be taken as 'numeric'"),
+        (["--weight", "colour"], "cannot be read as 'numeric'"),
         (["--group", "size", "--columns", "{group: [colour]}"], "--group: --columns has another"),
         (["--group", "size", "--time", "size"], "--columns.time: 'size' is in 'group', too"),
     ],
@@ -289,7 +289,7 @@ def test_what_becomes_of_columns_and_what_is_odd_are_known_before_the_search(tmp
     search = automl.Search(SimpleNamespace(**options, minutes=1))
     assert search.columns == [
         ["who", "category", "", "30 features"],
-        ["id", "category", "", "dropped: 240 of 240 values are distinct names"],
+        ["id", "category", "", "dropped: 240 of 240 values are distinct (names or identifiers)"],
         ["x", "number", "", "1 feature"],
     ]
     (warning,) = search.warnings

@@ -352,6 +352,8 @@ def test_make_on_a_finished_study(checkout):
         return run(["make", "-o", "env", *words, "CORES=2"], checkout.folder, PATH=path)
 
     assert "1 done; 5/5 evaluations" in make("status", "STUDY=study.yaml")
+    of_all = [line.split() for line in make("status").splitlines()]
+    assert of_all[1] == ["tiny", "1", "0", "1", "results/tiny/report/index.html"]
     assert "5 configurations of 'divbo-small'" in make("table-info", "TABLE=results/tiny")
     assert "Nothing would be made" in make("why", "STUDY=study.yaml")
     assert "no problem" in make("verify", "STUDY=study.yaml", "SAMPLE=1")

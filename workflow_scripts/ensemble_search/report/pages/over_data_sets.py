@@ -114,7 +114,7 @@ def _ranks(found: Pairwise, seen: View, publish) -> list:
     methods, title = seen.compared.methods, f"Expected rank in test {seen.losses.title}"
     text = (
         f"On each data set the methods are ranked by their mean test {seen.losses.title} at every "
-        "iteration; the page on ranks over iterations ranks them within each run instead."
+        "iteration; the page on ranks over iterations ranks them within each repeat instead."
     )
     if len(methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"
