@@ -92,12 +92,13 @@ def libraries(*modules: str) -> list[str]:
 def syntax(text: str) -> str:
     """Return the syntax tree of a module's text, without comments and docstrings, as text.
 
-    Unlike unparsed code, it is the same in Python 3.11 and 3.12.
+    Unlike unparsed code, it is the same in Python 3.11 to 3.13.
     """
     tree = ast.parse(text)
     for node in _statements(tree):
         _drop_docstring(node)
-    return ast.dump(tree).replace(", type_params=[]", "")  # which Python 3.12 adds
+    empty = {"show_empty": True} if sys.version_info >= (3, 13) else {}
+    return ast.dump(tree, **empty).replace(", type_params=[]", "")  # which Python 3.12 adds
 
 
 def _is_own(name: str) -> bool:
