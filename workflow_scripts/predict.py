@@ -106,16 +106,20 @@ def main() -> None:
     needed = list(dict.fromkeys([*names, *options.keep]))
     size = min(rows.CHUNK, model.rows_)
     types: dict[str, Any] = {}
+    lost: list[str] = []
     match text_files.kind(options.input):
         case ".parquet" | ".pq":
             types = rows.types(options.input, options.keep)
             parts = rows.parquet(options.input, needed, size)
         case ".xlsx":
-            parts = rows.excel(options.input, needed)
+            parts = iter([*rows.excel(options.input, needed)])
+            lost = rows.uncalculated(options.input, needed)
         case _:
             parts = rows.chunks(options.input, needed, size, numeric - {*options.keep})
     as_parquet = text_files.kind(options.output) in (".parquet", ".pq")
     progress = _Progress(options.input)
+    for note in lost:
+        print(one_line(f"note: {note}"), file=sys.stderr)
     try:
         with (
             _written(options.output, as_parquet) as stream,

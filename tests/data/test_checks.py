@@ -125,7 +125,7 @@ def test_rare_classes_are_said():
         ("error", "adds only 0.004 to the error; 'metric: balanced-error' .* and log-loss judges"),
         (
             "log-loss",
-            "hardly counts in the log-loss; 'metric: balanced-error' counts classes alike",
+            "hardly counts in the log-loss; 'metric: balanced-error' counts classes",
         ),
         ("balanced-error", "too few to learn and to test it well; more rows of it would help"),
     ],

@@ -23,8 +23,9 @@ EVIDENCE = 5
 RARE = 0.01
 #: Report held-out rows that are also training rows from this share on.
 DUPLICATED = 0.01
-#: Numbers such as 9999 that may stand for missing values: at most so many distinct ones, in at
-#: least this share of the rows, farther from at least so many distinct others than half their range.
+#: Numbers such as 9999 that may stand for missing values: at most so many distinct ones, in this
+#: share of the rows or more, whose distance from so many distinct others or more is above this
+#: share of their range.
 CODES, OFTEN, OTHERS, FAR = 3, 0.01, 10, 0.5
 #: Metrics that count classes alike, so that errors in a rare class raise them.
 ALIKE = {"balanced-error", "f1", "auc", "average-precision", "matthews"}

@@ -62,7 +62,8 @@ def read(
     import pandas as pd
 
     target, by = prepared["target"], described.get("by", {})
-    frame = sources.from_file(file, target).frame
+    raw = sources.from_file(file, target)
+    frame = raw.frame
     preparation = Preparation.from_json(prepared)
     others = [by[role] for role in ("group", "weight") if role in by]
     for name in (*preparation.names, *others):
@@ -80,7 +81,7 @@ def read(
         labels = (numbers[known] - scale["mean"]) / scale["std"]
     if not len(labels):
         raise UserError(f"deliver.test: '{file}' has no row with a known value of '{target}'")
-    frame, notes = frame[known], []
+    frame, notes = frame[known], [f"{Path(file).name}: {note}" for note in raw.notes]
     if count := int(np.count_nonzero(~known)):
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
