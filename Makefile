@@ -92,7 +92,7 @@ contract: env
 		tests/report/test_page_contract.py
 
 ensemble: env
-	@$(RUN) python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
+	@$(RUN) ENSEMBLE_SEARCH_DOOR=make python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
 		--minutes="$$MINUTES" --cores="$$CORES" --metric="$$METRIC" --name="$$ENSEMBLE" \
 		--group="$$GROUP" --time="$$TIME" --fold="$$FOLD" --weight="$$WEIGHT" \
 		--columns="$$COLUMNS" --test="$$TEST"
