@@ -8,6 +8,11 @@ study again with the same result. Run the same call again to resume an interrupt
 minutes to continue a finished one.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import json
 import os

@@ -10,6 +10,11 @@ repeat 0 first, and each is written when it is finished. Runs with current rows 
 even if their results were deleted. Without --minutes, all missing runs are done; with 0, none.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import json
 import subprocess

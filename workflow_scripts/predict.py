@@ -3,6 +3,11 @@
 python workflow_scripts/predict.py --model <folder> --input new.csv --output predictions.csv
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import contextlib
 import csv

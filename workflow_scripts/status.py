@@ -5,6 +5,11 @@
 Exit status 1 if a result is damaged. Read-only.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import sys
 
