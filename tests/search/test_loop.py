@@ -61,8 +61,8 @@ search(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
 @pytest.mark.parametrize(
     ("optimizer", "budget"),
     [
-        ("random", 400),
-        ("random side by side", 400),
+        ("random", 150),
+        ("random side by side", 150),
         ("bo", 30),
         ("bo side by side", 30),
         ("divbo", 30),
