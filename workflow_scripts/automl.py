@@ -80,7 +80,7 @@ def main() -> None:
 
 def _main(written: Callable[[str], str]) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--data", required=True, help="CSV, Parquet or ARFF file")
+    parser.add_argument("--data", required=True, help="CSV, Parquet, ARFF or Excel file")
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--minutes", type=_minutes, default=10, help="length of the search (10)")
     parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
