@@ -93,10 +93,10 @@ def _main(written: Callable[[str], str]) -> None:
     options = parser.parse_args()
     # make passes empty text for options that were not given.
     if not 1 <= options.cores <= 1000:
-        parser.error(f"--cores: {options.cores} is not between 1 and 1000")
+        raise UserError(f"--cores: {options.cores} is not between 1 and 1000")
     for name in ("data", "target"):
         if not getattr(options, name):
-            parser.error(f"--{name} is missing: --data=customers.csv --target=left")
+            raise UserError(f"--{name} is missing, such as --data=customers.csv --target=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
     print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)

@@ -145,7 +145,7 @@ def test_numbers_that_may_stand_for_missing_values_are_said(codes):
     table["x"][rows] = np.resize(codes, len(rows))
     (note,) = said(table)
     listed = ", ".join(f"{code:g}" for code in codes)
-    assert re.match(rf"column 'x' has {listed} in \d+ rows, far from its other values, -", note)
+    assert re.match(rf"column 'x' has {listed} in \d+ of 600 training rows, far from its ", note)
     table["x"][rows[1:]] = 0.5  # not repeated
     assert said(table) == []
 

@@ -89,6 +89,7 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("given", "line"),
     [
+        ({"cores": 0}, "cores: 0 is not between 1 and 1000"),
         ({"minutes": 0}, "minutes: '0' is not a positive number of minutes"),
         ({"metric": "x"}, "no metric is called 'x'; known: .*"),
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),

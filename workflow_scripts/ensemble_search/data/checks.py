@@ -141,9 +141,9 @@ def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[s
             if n.min() >= EVIDENCE and n.sum() >= OFTEN * counts.sum() and gap > FAR * (high - low):
                 listed = ", ".join(f"{number:g}" for number in numbers[own])
                 yield (
-                    f"column '{name}' has {listed} in {n.sum()} rows, far from its other values, "
-                    f"{low:g} to {high:g}: if that stands for missing values, leave these fields "
-                    "empty"
+                    f"column '{name}' has {listed} in {n.sum()} of {counts.sum()} training rows, "
+                    f"far from its other values, {low:g} to {high:g}: if that stands for missing "
+                    "values, leave these fields empty"
                 )
                 return
 
