@@ -11,6 +11,11 @@ again, even if their results were deleted. Without --minutes, all missing ones a
 none.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import json
 import subprocess

@@ -6,6 +6,11 @@ Without --study, print one line per study with results. Exit status 1 if a resul
 is damaged. Read-only.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import sys
 from pathlib import Path
