@@ -86,6 +86,23 @@ def test_a_removed_docstring_leaves_the_code(tree):
     assert code_version("lib.d") == before
 
 
+@pytest.mark.parametrize(
+    ("field", "same"),
+    [
+        ('Field(1, description="Other words, " "in parts.", ge=0)', True),
+        ("Field(1, ge=0)", True),
+        ('Field(2, description="Words.", ge=0)', False),
+        ('Field(1, description="Words.", ge=1)', False),
+    ],
+)
+def test_descriptions_of_settings_are_no_code(tree, field, same):
+    text = "class S:\n    size: int = {}\n"
+    tree("lib/d.py", text.format('Field(1, description="Words.", ge=0)'))
+    before = code_version("lib.d")
+    tree("lib/d.py", text.format(field))
+    assert (code_version("lib.d") == before) is same
+
+
 def test_guard_sees_changed_code_only(tree):
     guard = module.Guard("lib.a")
     guard.check()

@@ -1,7 +1,7 @@
 """Versions of exactly the code that a result depends on.
 
-Two versions are equal if the syntax trees are equal without comments and docstrings: reformatting
-or documenting a module does not change its version.
+Two versions are equal if the syntax trees are equal without comments, docstrings and descriptions
+of settings: reformatting or documenting a module does not change its version.
 """
 
 import ast
@@ -90,13 +90,13 @@ def libraries(*modules: str) -> list[str]:
 
 
 def syntax(text: str) -> str:
-    """Return the syntax tree of a module's text, without comments and docstrings, as text.
+    """Return the syntax tree of a module's text, without what only people read, as text.
 
     Unlike unparsed code, it is the same in Python 3.11 to 3.13.
     """
     tree = ast.parse(text)
     for node in _statements(tree):
-        _drop_docstring(node)
+        _drop_text(node)
     empty = {"show_empty": True} if sys.version_info >= (3, 13) else {}
     return ast.dump(tree, **empty).replace(", type_params=[]", "")  # which Python 3.12 adds
 
@@ -181,7 +181,7 @@ def _files_of(module: str) -> tuple[Path, ...]:
 
 
 def _read(path: Path) -> tuple[str, list[str]]:
-    """Read a file's current code, without docstrings, and the names that it imports."""
+    """Read a file's current code, without what only people read, and the names that it imports."""
     place = _place(path) or ROOT / path
     return _kept(ROOT / KEPT).look(path, place.read_text(encoding="utf-8"))
 
@@ -229,7 +229,7 @@ def _whole(entry) -> bool:
 
 
 def _parse(text: str, path: Path) -> tuple[str, list[str]]:
-    """Return the code of a text, without docstrings, and the names that it imports.
+    """Return the code of a text, without what only people read, and the names that it imports.
 
     Syntax trees are not kept: the garbage collector would traverse them again and again.
     """
@@ -239,7 +239,7 @@ def _parse(text: str, path: Path) -> tuple[str, list[str]]:
     package = path.parent.parts
     names: list[str] = []
     for node in _statements(tree):
-        _drop_docstring(node)
+        _drop_text(node)
         if isinstance(node, ast.Import):
             names.extend(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -249,11 +249,18 @@ def _parse(text: str, path: Path) -> tuple[str, list[str]]:
     return ast.unparse(tree), names
 
 
-def _drop_docstring(node: ast.AST) -> None:
+def _drop_text(node: ast.AST) -> None:
+    """Remove what only people read: a docstring, or the description of a setting."""
     if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         first = node.body[0] if node.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
             node.body = node.body[1:] or [ast.Pass()]
+    elif (
+        isinstance(node, ast.AnnAssign)
+        and isinstance(call := node.value, ast.Call)
+        and ast.unparse(call.func) == "Field"
+    ):
+        call.keywords = [given for given in call.keywords if given.arg != "description"]
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
