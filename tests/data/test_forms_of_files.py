@@ -225,7 +225,7 @@ def test_periods_in_new_rows_are_rejected(tmp_path):
     file = tmp_path / "periods.parquet"
     pd.DataFrame({"x": pd.period_range("2020-01", periods=9, freq="M"), "z": 1}).to_parquet(file)
     assert list(rows.parquet(file, ["z"], 10))
-    with pytest.raises(UserError, match="column 'x' of .* holds periods, .* save it as dates"):
+    with pytest.raises(UserError, match=r"column 'x' of .* holds periods, .* save it as dates"):
         list(rows.parquet(file, ["z", "x"], 10))
 
 
