@@ -7,14 +7,15 @@
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 #               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of weights;
 #               TEST= is a file of test rows for its card; COLUMNS= sets the roles of columns
-# make status   progress of a study:        make status STUDY=studies/quickstart.yaml
+# make status   progress of all studies, one line each; of the searches of one study:
+#               make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml
 # make verify   check stored results:       make verify STUDY=studies/quickstart.yaml SAMPLE=5
 # make cluster-test  break things while searches run on a local SLURM cluster (as root)
 # make torture  kill searches and workflows at random, and compare results; forge delivered folders:
 #               make torture SEED=0 KILLS=100
 # make partial  report on the results so far: make partial STUDY=studies/quickstart.yaml
-# make evidence  run what a study lacks, and keep its results as one row per run and method in
+# make evidence  run what a study lacks, and keep its results as one row per run in
 #                evidence/<study>/runs.csv:  make evidence STUDY=studies/verdict.yaml MINUTES=120
 # make reproduce  rerun a study from its manifest and compare the tables:
 #                 make reproduce MANIFEST=results/quickstart/manifest.json
@@ -40,12 +41,48 @@
 # make lock     update envs/requirements.lock and envs/autogluon.lock (needs uv)
 
 PYTHON ?= python3
+# Variables of each target. A misspelt one would silently change the result. Names with _ may be of
+# the environment of programs; a make that another one started gets its variables, too.
+TAKES := CORES PYTHON
+TAKES.demo := PLUGINS
+TAKES.check := PLUGINS
+TAKES.test := PLUGINS
+TAKES.schema := PLUGINS
+TAKES.contract := PLUGINS
+TAKES.ensemble := DATA TARGET MINUTES METRIC GROUP TIME FOLD WEIGHT TEST COLUMNS ENSEMBLE
+TAKES.status := STUDY
+TAKES.why := STUDY
+TAKES.partial := STUDY
+TAKES.verify := STUDY SAMPLE
+TAKES.evidence := STUDY MINUTES
+TAKES.reproduce := MANIFEST TRUST
+TAKES.torture := SEED KILLS
+TAKES.cluster-test := DISASTERS PLUGINS
+TAKES.table := FROM OUTPUT METRIC FOLD
+TAKES.table-info := TABLE PLUGINS
+TAKES.bench := FIGURES AGAINST
+TAKES.bench-automl := REGRESSIONS SPLITS
+OWN := $(sort $(TAKES) $(foreach goal,$(or $(MAKECMDGOALS),demo),$(TAKES.$(goal))))
+ifeq ($(MAKELEVEL),0)
+GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
+GIVEN := $(filter-out $(OWN) VENV SHELL PATH HOME TMPDIR MAKE%,$(GIVEN))
+GIVEN := $(foreach name,$(GIVEN),$(if $(findstring _,$(name)),,$(subst ',,$(name))))
+ifneq ($(strip $(GIVEN)),)
+$(error $(strip make $(MAKECMDGOALS)) has no $(shell $(PYTHON) -c 'import difflib, sys; \
+	place = sys.argv.index("/"); given, known = sys.argv[1:place], sys.argv[place + 1:]; \
+	near = [difflib.get_close_matches(name.upper(), known, 1) for name in given]; \
+	said = [name + " (did you mean " + n[0] + "?)" if n else name for name, n in zip(given, near)]; \
+	print(" and no ".join(said) + "; its variables: " + ", ".join(known))' \
+	$(foreach name,$(GIVEN),'$(name)') / $(OWN)))
+endif
+endif
 ifeq ($(origin CORES), undefined)
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 endif
 STUDY ?= config.yaml
 TABLE ?= results
 GIVEN_MINUTES := $(filter command environment,$(origin MINUTES))
+GIVEN_STUDY := $(filter-out file,$(origin STUDY))
 MINUTES ?= 10
 SAMPLE ?= 5
 SPLITS ?= 1
@@ -54,8 +91,7 @@ KILLS ?= 100
 # Only accepted on the command line: some shells set them in the environment.
 $(foreach name,GROUP TIME COLUMNS TEST,$(if $(filter command,$(origin $(name))),,$(eval $(name) :=)))
 # Passed on literally: neither make nor the shell expands them.
-LITERAL := STUDY MANIFEST TABLE CORES MINUTES SAMPLE SEED KILLS PLUGINS AGAINST FIGURES \
-	DATA TARGET METRIC ENSEMBLE GROUP TIME FROM OUTPUT FOLD WEIGHT COLUMNS TEST REGRESSIONS SPLITS
+LITERAL := $(sort CORES $(foreach name,$(filter TAKES.%,$(.VARIABLES)),$($(name))))
 $(foreach name,$(LITERAL),$(eval override $(name) := $$(value $(name))))
 export $(LITERAL)
 VENV := .venv
@@ -92,13 +128,13 @@ contract: env
 		tests/report/test_page_contract.py
 
 ensemble: env
-	@$(RUN) python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
+	@$(RUN) ENSEMBLE_SEARCH_DOOR=make python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
 		--minutes="$$MINUTES" --cores="$$CORES" --metric="$$METRIC" --name="$$ENSEMBLE" \
 		--group="$$GROUP" --time="$$TIME" --fold="$$FOLD" --weight="$$WEIGHT" \
 		--columns="$$COLUMNS" --test="$$TEST"
 
 status: env
-	@$(RUN) python workflow_scripts/status.py --study="$$STUDY"
+	@$(RUN) python workflow_scripts/status.py $(if $(GIVEN_STUDY),--study="$$STUDY")
 
 why: env
 	@$(RUN) python workflow_scripts/why.py --study="$$STUDY"
@@ -120,7 +156,7 @@ torture: env
 partial: env
 	@$(RUN) python workflow_scripts/partial_report.py --study="$$STUDY"
 
-# MINUTES is the time after which no further run starts; by default, all missing runs are done.
+# MINUTES is the time after which no further repeat starts; by default, all missing ones are done.
 evidence: env
 	@$(RUN) python workflow_scripts/evidence.py --study="$$STUDY" --cores="$$CORES" \
 		$(if $(GIVEN_MINUTES),--minutes="$$MINUTES")

@@ -8,15 +8,21 @@ study again with the same result. Run the same call again to resume an interrupt
 minutes to continue a finished one.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -25,6 +31,7 @@ from typing import IO, Any
 import yaml
 
 from ensemble_search.data import checks, prepare, roles, sources
+from ensemble_search.delivery import doors, own_rows
 from ensemble_search.delivery.card import SUMMARY
 from ensemble_search.delivery.limits import NONE_WITHIN
 from ensemble_search.jobs import Jobs
@@ -46,7 +53,7 @@ MOST_COLUMNS, MOST_NOTES = 40, 30
 #: Maximum characters of a cell there.
 LONGEST = 60
 #: How users change the roles of columns.
-HOW = "to change this: COLUMNS='{numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
+HOW = "to change this: 'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
 #: Columns that divide or weight the rows; each is an option.
 ROLES = {
     "group": "column, such as patient, whose rows with the same value stay together",
@@ -63,9 +70,17 @@ LOOK, LINE = 1, 30
 
 
 def main() -> None:
-    """Parse the command line; search, deliver, and print where the results are."""
+    """Search, deliver, and print where the results are; name options as the caller writes them."""
+    door = os.environ.pop(doors.DOOR, "shell")
+    try:
+        _main(partial(doors.written, door=door))
+    except UserError as error:
+        raise UserError(*(doors.written(line, door) for line in error.problems)) from None
+
+
+def _main(written: Callable[[str], str]) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--data", required=True, help="CSV, Parquet or ARFF file")
+    parser.add_argument("--data", required=True, help="CSV, Parquet, ARFF or Excel file")
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--minutes", type=_minutes, default=10, help="length of the search (10)")
     parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
@@ -78,20 +93,20 @@ def main() -> None:
     options = parser.parse_args()
     # make passes empty text for options that were not given.
     if not 1 <= options.cores <= 1000:
-        parser.error(f"--cores: {options.cores} is not between 1 and 1000")
+        raise UserError(f"--cores: {options.cores} is not between 1 and 1000")
     for name in ("data", "target"):
         if not getattr(options, name):
-            parser.error(f"--{name} is missing: make ensemble DATA=customers.csv TARGET=left")
+            raise UserError(f"--{name} is missing, such as --data=customers.csv --target=left")
     found = Search(options)
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
     print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
     if len(found.columns) > MOST_COLUMNS:
         print(f"and {len(found.columns) - MOST_COLUMNS} more, which are on the card")
-    print(HOW, flush=True)
+    print(written(HOW), flush=True)
     for warning in found.warnings:
-        print(f"warning: {one_line(warning)}", flush=True)
+        print(f"warning: {one_line(written(warning))}", flush=True)
     for note in found.notes[:MOST_NOTES]:
-        print(f"note: {one_line(note)}", flush=True)
+        print(f"note: {one_line(written(note))}", flush=True)
     if len(found.notes) > MOST_NOTES:
         print(f"note: {len(found.notes) - MOST_NOTES} more notes on the card")
     print(found.limits(), flush=True)
@@ -143,6 +158,15 @@ def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
     needed = [*described["columns"], *(of_rows[r]["column"] for r in TESTED if r in of_rows)]
     if missing := [name for name in needed if name not in names]:
         raise UserError(f"--test: '{file}' has no column '{missing[0]}', which the table has")
+
+
+def _look_at_test(file: str, *about: Any) -> list[str]:
+    """Check the test rows as the delivery will, and return notes on them."""
+    try:
+        return [*own_rows.read(file, *about).notes]
+    except UserError as error:
+        lines = (re.sub("^(deliver[.]test|file): ", "", line) for line in error.problems)
+        raise UserError(*(f"--test: {line}" for line in lines)) from None
 
 
 def _tables(datasets: Any) -> Any:
@@ -219,12 +243,17 @@ class Search:
         void = self._continue()
         jobs = Jobs(model.check(self.study), str(self.folder / "study.yaml"))
         split = json.loads(jobs.split(name, jobs.study.split_name(0)))
-        drawn = prepare.divide(table.frame, described, split)[0]
-        self.warnings = checks.notes(table.frame, described, drawn)
+        drawn, _, labels, _, scale = prepare.divide(table.frame, described, split)
+        self.warnings = checks.notes(table.frame, described, drawn, metric)
         own = (described[key] for key in ("columns", "asked", "read"))
         fitted = prepare.fit(table.frame.iloc[drawn["train"]], *own)
         self.columns = prepare.reading(described, *fitted)
-        self.notes = described["notes"]
+        self.notes = [*described["notes"]]
+        if self.test:
+            by = {role: column["column"] for role, column in described["of_rows"].items()}
+            about = {"by": by, "target": scale}
+            prepared = {"target": options.target, **fitted[0].to_json()}
+            self.notes += _look_at_test(self.test, prepared, about, labels.tolist())
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
         self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
         if (test := len(drawn["test"])) < FEW_TEST_ROWS:
@@ -266,7 +295,7 @@ class Search:
                 return False  # an earlier mistake in table or target: nothing was evaluated
             raise UserError(
                 f"'{self.folder}' belongs to another study, table, target or division of rows; "
-                "choose another name (ENSEMBLE= of make, --name), or move that folder"
+                "choose another --name, or move that folder"
             )
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which
         # depend on it: otherwise the search would start again.
@@ -342,10 +371,7 @@ class Search:
             show.end()
         state = self.state()
         if not state or state["best_error"] is None:
-            raise UserError(
-                f"no pipeline could be fitted; 'make status STUDY={self.folder}/study.yaml' and "
-                f"'{self.folder}/logs' say why"
-            )
+            raise UserError(f"no pipeline could be fitted; '{self.folder}/logs' says why")
         self._write(min(state["evaluations"], short.EVALUATIONS))
 
     def _over(self, state: dict[str, Any] | None) -> bool:

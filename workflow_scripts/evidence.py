@@ -1,14 +1,20 @@
-"""Run a study's missing runs, and keep one row per run and method in evidence/<study>/runs.csv.
+"""Do a study's missing repeats, and keep one row per run in evidence/<study>/runs.csv.
 
 Measurements besides the searches come first and go to measured.csv. README.md shows both;
 evidence/README.md is the ledger of the papers' claims.
 
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
 
-A run is a data set and a repeat with all methods. Runs are done one after another, all data sets of
-repeat 0 first, and each is written when it is finished. Runs with current rows are not repeated,
-even if their results were deleted. Without --minutes, all missing runs are done; with 0, none.
+A repeat of a data set has one run per method. Repeats are done one after another, repeat 0 of all
+data sets first, and each is written when it is finished. Those with current rows are not done
+again, even if their results were deleted. Without --minutes, all missing ones are done; with 0,
+none.
 """
+
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
 
 import argparse
 import json
@@ -29,11 +35,13 @@ MEASURED = {"surrogates": "surrogate", "spread": "spread"}
 
 
 def main() -> None:
-    """Run, collect and write one run at a time, then print what is missing."""
+    """Do, collect and write one repeat at a time, then print what is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--study", default="config.yaml", help="study file (config.yaml)")
     parser.add_argument("--cores", default="all", help="as of snakemake (all)")
-    parser.add_argument("--minutes", type=float, help="start no run after so many minutes (no end)")
+    parser.add_argument(
+        "--minutes", type=float, help="start no repeat after this number of minutes (no limit)"
+    )
     arguments = parser.parse_args()
     if arguments.minutes is not None and not arguments.minutes >= 0:
         parser.error(f"--minutes: {arguments.minutes:g} is not a number from 0 on")
@@ -69,7 +77,7 @@ def main() -> None:
     lacking = evidence.missing(study, known)
     stale = sum(bool(row["stale"]) for row in known)
     total = study["repeats"] * len(study["datasets"])
-    print(f"{folder}: {total - len(lacking)} of {total} runs, {len(known)} rows, {stale} stale")
+    print(f"{folder}: {total - len(lacking)} of {total} repeats, {len(known)} rows, {stale} stale")
     for repeat, dataset in lacking:
         print(f"  missing: {dataset}, repeat {repeat}")
 

@@ -3,6 +3,11 @@
 python workflow_scripts/partial_report.py --study studies/quickstart.yaml
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import shutil
 import subprocess

@@ -3,6 +3,11 @@
 python workflow_scripts/predict.py --model <folder> --input new.csv --output predictions.csv
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import contextlib
 import csv
@@ -106,16 +111,20 @@ def main() -> None:
     needed = list(dict.fromkeys([*names, *options.keep]))
     size = min(rows.CHUNK, model.rows_)
     types: dict[str, Any] = {}
+    lost: list[str] = []
     match text_files.kind(options.input):
         case ".parquet" | ".pq":
             types = rows.types(options.input, options.keep)
             parts = rows.parquet(options.input, needed, size)
         case ".xlsx":
-            parts = rows.excel(options.input, needed)
+            parts = iter([*rows.excel(options.input, needed)])
+            lost = rows.uncalculated(options.input, needed)
         case _:
             parts = rows.chunks(options.input, needed, size, numeric - {*options.keep})
     as_parquet = text_files.kind(options.output) in (".parquet", ".pq")
     progress = _Progress(options.input)
+    for note in lost:
+        print(one_line(f"note: {note}"), file=sys.stderr)
     try:
         with (
             _written(options.output, as_parquet) as stream,

@@ -6,6 +6,11 @@ Exit status 0 if all tables are equal, 1 if the data or a table differs. If inte
 same command again to resume.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import subprocess
 import sys

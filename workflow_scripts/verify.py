@@ -5,6 +5,11 @@
 Prints one line per problem, with the file and the remedy; exit status 1 if there is any. Read-only.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import sys
 from pathlib import Path

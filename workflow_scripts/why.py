@@ -5,6 +5,11 @@
 Summarises the reasons given by a dry run of Snakemake; nothing is run.
 """
 
+if __name__ == "__main__":  # first: Ctrl-C may come during the imports
+    from ensemble_search.runtime import signals
+
+    signals.while_importing()
+
 import argparse
 import ast
 import json

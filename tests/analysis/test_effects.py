@@ -81,6 +81,13 @@ def test_intervals_of_ranks_by_hand():
     assert [row["error_low"], row["error_high"]] == pytest.approx(expected, abs=1e-4)
 
 
+def test_intervals_of_ranks_are_possible():
+    """Ranks differ by -1 and 2, so their mean by 0.5 ± 19.1: with three methods, 2 at most."""
+    errors = pd.DataFrame({"ref": [0.2, 0.1], "b": [0.1, 0.3], "c": [0.3, 0.2]})
+    row = effects.intervals(errors, "ref").loc["b"]
+    assert (row["rank"], row["rank_low"], row["rank_high"]) == (0.5, -2, 2)
+
+
 def test_the_detectable_difference_is_found_in_four_of_five_cases():
     differences = np.array([0.3, -0.3, 0.1, 0.2, -0.2, 0.1, 0.4])
     n, sd = len(differences), differences.std(ddof=1)
@@ -106,3 +113,8 @@ def test_comparisons_without_effect_are_counted():
         "Of 1 comparison without any true effect, about 0.05"
     )
     assert effects.by_chance(table[1:2]).endswith("here none does.")
+    ranks = table.assign(rank_low=[1] * 3 + [-1] * 19, rank_high=[2] * 3 + [1] * 19)
+    assert effects.by_chance(ranks, ("error", "rank")) == (
+        "Of 44 comparisons without any true effect, about 2.2 would have an interval that excludes "
+        "0 by chance; here 5 do."
+    )

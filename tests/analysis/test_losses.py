@@ -81,8 +81,8 @@ def test_a_run_without_a_model_counts_as_the_worst_loss():
 def test_losses_above_one_are_those_of_models():
     scores = frame({("A", "d", 0): [1.25], ("B", "d", 0): [1.5]})
     answer = verdict.verdict(ranks.comparison(scores, ["A", "B"], NUMBERS), "B", ["fixed"] * 9)
-    assert answer.headline.startswith("A ranks best in test log loss (average rank 1.00")
+    assert "in test log loss: A has the lowest average rank (1.00 of 2" in answer.headline
     assert answer.sentences[0] == (
-        "Next is B with rank 2.00. A's mean test log loss (1.2500) is 0.2500 below that of B "
-        "(1.5000), on the one data set compared."
+        "The next average rank is 2.00, that of B. A's mean test log loss (1.2500), on the one "
+        "data set compared, is 0.2500 below that of B (1.5000)."
     )

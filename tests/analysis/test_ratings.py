@@ -61,3 +61,13 @@ def test_intervals_cover_the_truth():
     drawn = [ratings(errors(rng.normal(means, size=(8, 3)).tolist())) for _ in range(300)]
     covered = [((d["elo_low"] <= truth) & (truth <= d["elo_high"])).mean() for d in drawn]
     assert 0.92 < np.mean(covered) < 0.99
+
+
+def test_an_interval_is_missing_where_that_of_the_rank_is():
+    """A is always first, so only the wins of B and C vary, and with them A's rating a little."""
+    rows = [[0.1, 0.2, 0.3], [0.1, 0.3, 0.2], [0.1, 0.2, 0.3]]
+    table = errors(rows).rename_axis("dataset")
+    found = ratings(table)
+    placed = ranks.rank_intervals(table)
+    assert placed["low"].isna().tolist() == [True, False, False]
+    assert found["elo_low"].isna().tolist() == [True, False, False]

@@ -11,11 +11,11 @@ from ensemble_search.analysis import (
 from support.made_scores import final, frame
 
 
-def said(table, reference="A", splits=1) -> verdict.Verdict:
+def said(table, reference="A", splits=1, single=()) -> verdict.Verdict:
     runs = {(m, d, r): [e] for (d, r), row in table.iterrows() for m, e in row.items()}
     scores = frame(runs)
     splits = [f"repeat-{r % splits}" for r in range(20)]
-    return verdict.verdict(ranks.comparison(scores, list(table.columns)), reference, splits)
+    return verdict.verdict(ranks.comparison(scores, list(table.columns)), reference, splits, single)
 
 
 def test_verdict_with_three_repeats_says_that_nothing_can_be_significant():
@@ -53,7 +53,8 @@ def test_a_leader_that_loses_to_the_next_is_not_secure():
     answer = said(final(lost | won))
     assert answer.leader == "A"
     assert answer.summary.loc["B", "p_holm"] < 0.05
-    assert "over B, the runner-up, is not significant" in answer.headline
+    assert "A has the lowest average rank (1.75 of 8 methods), but" in answer.headline
+    assert "over B, a runner-up, is not significant" in answer.headline  # C0 has the same rank
 
 
 def test_verdict_says_that_methods_are_left_out():
@@ -93,6 +94,77 @@ def test_verdict_of_ties_of_one_method_and_of_none():
     tied = said(final({"d": {"A": [0.1], "B": [0.1]}}))
     assert tied.leader is None
     assert tied.headline.startswith("A and B share the lowest average rank")
+    assert tied.sentences[0] == "Their mean test errors over the data sets: A 10.00 %, B 10.00 %."
     assert said(final({"d": {"A": [0.1]}})).headline.startswith("Only A has results")
     nothing = verdict.verdict(ranks.Comparison(pd.DataFrame(), [], ["A"], [], 0), "A", [])
     assert nothing.headline == "There are no results to compare yet."
+
+
+def test_a_lead_that_may_be_chance_makes_no_method_the_best():
+    answer = said(final({"d": {"A": [0.1] * 3, "B": [0.2] * 3}}))
+    assert answer.headline == (
+        "No method is clearly the best in test error: A has the lowest average rank (1.00 of 2 "
+        "methods), but there are too few data sets and repeats to rule out chance."
+    )
+    steps = np.arange(10) / 1000
+    mixed = {"c": {"A": 0.1 + steps, "B": 0.2 + steps}, "d": {"A": 0.1 + steps, "B": 0.2 + steps}}
+    mixed["e"] = {"A": 0.2 + steps, "B": 0.1 + steps}
+    answer = said(final(mixed))
+    assert "No method is clearly the best" in answer.headline
+    assert "but against B, the runner-up, the results are mixed" in answer.headline
+    del mixed["e"]
+    assert said(final(mixed)).headline.startswith("A ranks best in test error (average rank 1.00")
+
+
+def test_methods_with_the_same_rank_are_named_together():
+    """The ranks are 1, 2 and 3, then 1, 3 and 2: B and C share the second."""
+    table = final({"c": {"A": [0.1], "B": [0.2], "C": [0.3]}, "d": {"A": [0.1], "B": [0.4],
+                   "C": [0.2]}})  # fmt: skip
+    answer = said(table)
+    assert answer.sentences[0] == (
+        "The next average rank is 2.50, shared by B and C. A's mean test error (10.00 %), on "
+        "average over 2 data sets, is 20.00 percentage points below that of B (30.00 %; lower on "
+        "2, equal on 0, higher on 0) and 15.00 percentage points below that of C (25.00 %; lower "
+        "on 2, equal on 0, higher on 0)."
+    )
+    seen = next(s for s in answer.sentences if "can detect" in s)
+    assert "between A and B of at least" in seen and "between A and C of at" in seen
+    assert not any("reference method" in s for s in said(table, "C").sentences)
+    many = final({d: {"A": [0.1], "B": [0.2], "C": [c], "D": [0.7 - c]}
+                  for d, c in (("c", 0.3), ("d", 0.4))})  # fmt: skip
+    about = next(s for s in said(many, "D").sentences if "reference method" in s)
+    assert "average rank 3.50 (place 3 of 4, shared with C)" in about
+
+
+def test_runners_up_are_tested_one_by_one():
+    steps = np.arange(10) / 1000
+    rows = {"A": 0.1 + steps, "B": 0.2 + steps, "C": 0.2 + steps}
+    answer = said(final({"d": rows}))
+    assert "its lead over B and C, the runners-up, is significant on at least the one" in (
+        answer.headline
+    )
+    # Two data sets: of ten repeats, A has the lower loss in all, or in about half of them.
+    unclear = {"c": {**rows, "C": 0.1001 + steps[::-1]}, "d": {**rows, "B": 0.1001 + steps[::-1]}}
+    unclear = said(final(unclear | {"d": {**rows, "C": 0.3 + steps, "B": 0.1001 + steps[::-1]}}))
+    text = " ".join(unclear.sentences)
+    assert "A is better than B on 1, worse on 0, and neither on 1; better than C on 1, " in text
+    clear = {f"d{i}": {"A": [0.1], "B": [0.2], "C": [0.2]} for i in range(9)}
+    assert "its lead over B and C, the runners-up, is significant." in said(final(clear)).headline
+
+
+def test_a_single_pipeline_is_not_called_an_ensemble():
+    table = final({"d": {"A": [0.1], "B": [0.2]}})
+    text = "A delivers the single best pipeline of its search, not an ensemble."
+    assert text in said(table, single=["A"]).sentences
+    assert not any("single best" in s for s in said(table, single=["B"]).sentences)
+    tied = said(final({"d": {"A": [0.1], "B": [0.1], "C": [0.1]}}), single=["A", "B"])
+    text = "A and B deliver the single best pipeline of their search, not an ensemble."
+    assert text in tied.sentences
+
+
+def test_tied_methods_are_in_the_order_of_the_study():
+    """The sums of their ranks differ in the order of adding, not in value."""
+    rows = [(1, 2, 3), (2, 3, 1), (3, 1, 2), (3, 2, 1), (2, 1, 3), (1, 3, 2)]
+    table = final({f"d{i}": dict(zip("ABC", [[v / 10] for v in row], strict=True))
+                   for i, row in enumerate(rows)})  # fmt: skip
+    assert said(table).summary.index.tolist() == ["A", "B", "C"]

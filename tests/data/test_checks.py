@@ -1,5 +1,7 @@
 """What is said of a table before a search: groups, leaks, duplicated rows and rare classes."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,11 +13,11 @@ SETTINGS = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
 N = 1000
 
 
-def said(frame, columns=None, task="classification"):
+def said(frame, columns=None, task="classification", metric=None):
     raw = Raw(pd.DataFrame(frame), "y", "mine", {"file": "mine.csv"})
     frame, described = normalise.normalise(raw, columns, task)
     rows = prepare.divide(frame, described, SETTINGS)[0]
-    return checks.notes(frame, described, rows)
+    return checks.notes(frame, described, rows, metric)
 
 
 def random(seed=0, n=N):
@@ -52,7 +54,7 @@ def test_names_of_groups_are_said(name):
     (note,) = said(table)
     assert note.startswith("column 'who' may name groups: its 100 values repeat, and by themselves")
     assert "predict 100 % of the target" in note
-    assert "GROUP=who divides by them" in note
+    assert "'columns: {group: [who]}' divides by them" in note
     assert said(table, {"group": ["who"]}) == []
 
 
@@ -115,6 +117,56 @@ def test_rare_classes_are_said():
     table["y"][:10] = "dead"
     table["y"][10:20] = "fled"
     assert said(table) == []
+
+
+@pytest.mark.parametrize(
+    ("metric", "line"),
+    [
+        ("error", "adds only 0.004 to the error; 'metric: balanced-error' .* and log-loss judges"),
+        (
+            "log-loss",
+            "hardly counts in the log-loss; 'metric: balanced-error' counts classes",
+        ),
+        ("balanced-error", "too few to learn and to test it well; more rows of it would help"),
+    ],
+)
+def test_what_helps_a_rare_class_depends_on_the_metric(metric, line):
+    table = random()
+    table["y"][:4] = "dead"
+    (note,) = said(table, metric=metric)
+    assert re.search(line, note)
+    assert ("log-loss judges" in note) == (metric == "error")
+
+
+@pytest.mark.parametrize("codes", [[-999.0], [99999.0], [998.0, 999.0], [-99.0]])
+def test_numbers_that_may_stand_for_missing_values_are_said(codes):
+    table = random()
+    rows = np.arange(0, N, 20)
+    table["x"][rows] = np.resize(codes, len(rows))
+    (note,) = said(table)
+    listed = ", ".join(f"{code:g}" for code in codes)
+    assert re.match(rf"column 'x' has {listed} in \d+ of 600 training rows, far from its ", note)
+    table["x"][rows[1:]] = 0.5  # not repeated
+    assert said(table) == []
+
+
+def test_numbers_of_which_some_are_large_are_not_codes():
+    rng = np.random.default_rng(0)
+    for values in (
+        np.exp(2 * rng.normal(size=N)),
+        rng.poisson(1, N) ** 3,
+        rng.choice([0, 1, 2, 100], N),
+        np.minimum(rng.normal(size=N), 1.5),
+        np.where(rng.random(N) < 0.5, 0, rng.normal(10, 2, N)),
+    ):
+        assert said({**random(), "more": values}) == []
+
+
+def test_names_that_differ_by_spaces_or_case_are_said():
+    table = {**random(), "shoe size": random(1)["x"], "Shoe  Size ": random(2)["x"]}
+    (note,) = said(table)
+    assert note.startswith("the names of the columns 'shoe size' and 'Shoe  Size ' differ only by")
+    assert said(table, {"drop": ["shoe size"]}) == []
 
 
 def test_work_is_bounded(monkeypatch):

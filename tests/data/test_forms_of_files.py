@@ -229,6 +229,50 @@ def test_periods_in_new_rows_are_rejected(tmp_path):
         list(rows.parquet(file, ["z", "x"], 10))
 
 
+def test_formulas_that_were_never_calculated_are_counted(tmp_path):
+    file = tmp_path / "a.xlsx"
+
+    def formulas(sheet):
+        for row in range(2, 7):
+            sheet.cell(row, 1).value = f"=B{row}*2"
+        sheet["C2"].value = '="a"'
+
+    _sheet(file, formulas)
+    raw = sources.from_file(str(file), "y")
+    _, described = normalise.normalise(raw)
+    said = "formulas were never calculated, and are missing values, in 'x' (5), 'y' (1): open the"
+    assert described["notes"][0].startswith(said)
+    assert described["gaps"] == {"x": [0, 4]}  # the row without a target is left out
+    assert (
+        "column 'x' has 5 values treated as missing: 'formulas never calculated' (5)"
+        in (described["notes"])
+    )
+    ((note,), none) = (rows.uncalculated(file, [name]) for name in "xz")
+    assert note.startswith("formulas were never calculated, and are missing values, in 'x' (5): ")
+    assert none == []
+
+
+def test_formulas_with_a_saved_value_are_that_value(tmp_path):
+    """As Excel writes them, also with an empty text as the result."""
+    _sheet(tmp_path / "made.xlsx", lambda sheet: None)
+    cells = {b"<v>1.5</v>": b"<f>1+0.5</f><v>1.5</v>", b'r="A2" t="n"': b'r="A2" t="str"'}
+    cells[b"<v>0</v>"] = b"<f>IF(1,&quot;&quot;)</f><v></v>"
+    with (
+        zipfile.ZipFile(tmp_path / "made.xlsx") as made,
+        zipfile.ZipFile(tmp_path / "saved.xlsx", "w") as saved,
+    ):
+        for name in made.namelist():
+            content = made.read(name)
+            if name == "xl/worksheets/sheet1.xml":
+                for old, new in cells.items():
+                    assert old in content
+                    content = content.replace(old, new, 1)
+            saved.writestr(name, content)
+    raw = sources.from_file(str(tmp_path / "saved.xlsx"), "y")
+    assert raw.frame["x"].tolist()[:2] == [None, 1.5]
+    assert raw.notes == []
+
+
 def test_excel_files_that_cost_too_much_cost_a_line(tmp_path, monkeypatch):
     _sheet(tmp_path / "far.xlsx", lambda sheet: sheet.cell(200, 100, 1))
     monkeypatch.setattr(file_limits, "MOST_CELLS", 10_000)

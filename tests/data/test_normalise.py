@@ -98,10 +98,10 @@ def test_times_of_day_are_left_out_with_a_word():
     times = [datetime.time(12)] * 6
     _, described = run(x=range(6), t=times, i=pd.interval_range(0, 6))
     assert described["left_out"] == {
-        "t": "time values are not features",
-        "i": "interval values are not features",
+        "t": "time values cannot be features",
+        "i": "interval values cannot be features",
     }
-    assert "column 't' left out: time values are not features" in described["notes"]
+    assert "column 't' left out: time values cannot be features" in described["notes"]
 
 
 @pytest.mark.parametrize(
@@ -132,15 +132,16 @@ def test_numbers_with_separators(words, values, style):
     ("words", "note"),
     [
         (["1,234", "5"], "'1,234' may be read as numbers with commas between thousands or numbers "
-         "with decimal commas; 'columns: {numeric: [x]}' takes them as the first"),
+         "with decimal commas; 'columns: {numeric: [x]}' reads them as the first"),
         (["2020-02-29"] * 11 + ["2021-02-29"],
-         "nearly all values read as ISO dates, but not '2021-02-29'; 'columns: {date: [x]}' treat"),
+         "nearly all values can be read as ISO dates, but not '2021-02-29'; "
+         "'columns: {date: [x]}' treats those"),
         (["0", "1", "2"] * 5 + ["3+"],
-         "nearly all values read as numbers, but not '3+'; 'columns: {numeric: [x]}' treats those"),
+         "nearly all values can be read as numbers, but not '3+'; 'columns: {numeric: [x]}' treat"),
         ([f"{i / 4}" for i in range(20)] + ["call us", "2 or 3", "12b"],
-         "87 % of the values read as numbers, but not 'call us', '2 or 3', '12b'; 'columns: {num"),
-        (pd.Categorical(["2020-01-01", "2020-01-02"]), "as it is declared, though values such as "
-         "'2020-01-01' look like ISO dates; 'columns: {date: [x]}' takes them as such"),
+         "87 % of the values can be read as numbers, but not 'call us', '2 or 3', '12b'; 'columns"),
+        (pd.Categorical(["2020-01-01", "2020-01-02"]), "as declared, although values such as "
+         "'2020-01-01' look like ISO dates; 'columns: {date: [x]}' reads them as such"),
     ],
 )  # fmt: skip
 def test_what_is_unclear_stays_categories_with_a_word(words, note):
@@ -148,7 +149,7 @@ def test_what_is_unclear_stays_categories_with_a_word(words, note):
     _, described = run(x=column, y=["a", "b"] * (len(column) // 2))
     assert described["columns"] == {"x": "categorical"}
     (said,) = described["notes"]
-    assert said.startswith("column 'x' stays categories")
+    assert said.startswith("column 'x' stays categorical")
     assert note in said
 
 
@@ -219,7 +220,7 @@ def test_an_integer_that_loses_digits_is_said():
         if described["columns"] == {"x": "numeric"}:
             (note,) = [n for n in described["notes"] if "2^53" in n]
             assert f"{2**53 + 1} becomes {2**53}" in note
-            assert "'columns: {categorical: [x]}' keeps them apart" in note
+            assert "'columns: {categorical: [x]}' keeps them distinct" in note
         else:  # text of digits: codes
             assert frame["x"].tolist() == values
 
@@ -227,7 +228,7 @@ def test_an_integer_that_loses_digits_is_said():
 def test_words_for_missing_values_among_categories_are_said():
     _, described = run(x=["None", "None", "tar", "wood", None, "tar"])
     assert (
-        "column 'x' has 'None' (2) as a category, with the values that are missing"
+        "column 'x' has 'None' (2) as a category, together with missing values"
         in (described["notes"])
     )
 
@@ -259,7 +260,7 @@ def test_numbers_in_another_form_are_no_classes(form):
 def test_classes_that_look_alike_are_named():
     _, described = run(x=[0.5, 1] * 6, y=["A", "a ", "b"] * 4)
     (note,) = described["notes"]
-    assert note.startswith("classes 'A' and 'a ' of the target differ in blanks, case or Unicode")
+    assert note.startswith("classes 'A' and 'a ' of the target differ only in blanks, case or Uni")
 
 
 def test_infinity_is_no_class():
@@ -301,14 +302,14 @@ def test_columns_like_identifiers_are_named():
     )
     notes = dict(note.removeprefix("column ").split(" ", 1) for note in described["notes"])
     assert {name.strip("'") for name in notes} == {*frame.columns} - {"any", "y"}
-    assert notes["'id'"].startswith("rises from row to row, in integers, as row numbers do: ")
-    assert notes["'id'"].endswith("it is kept, because an order may mean something; where it does "
-                                  "not, 'columns: {drop: [id]}' leaves it out")  # fmt: skip
-    assert notes["'gaps'"].startswith("falls from row to row")
-    assert notes["'shuffled'"].startswith("holds each integer of a range once")
+    assert notes["'id'"].startswith("has integers that rise from row to row, like row numbers: ")
+    assert notes["'id'"].endswith("it is kept, because the order may be informative; if it is "
+                                  "not, remove it with 'columns: {drop: [id]}'")  # fmt: skip
+    assert notes["'gaps'"].startswith("has integers that fall from row to row")
+    assert notes["'shuffled'"].startswith("has each integer of a range once")
     assert "30 distinct among 30 values" in notes["'uuid'"]
     assert "(UUIDs)" in notes["'uuid'"]
-    assert "such as 'Name 0' (as names and identifiers have)" in notes["'name'"]
+    assert "such as 'Name 0' (names or identifiers)" in notes["'name'"]
     assert "20200101, which may be dates; 'columns: {date: [day]}'" in notes["'day'"]
 
 
@@ -317,8 +318,8 @@ def test_many_categories_are_named():
     codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
     _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
     assert described["notes"] == [
-        "column 'words' has 60 distinct among 180 values, such as 'w0': each makes a column",
-        "column 'codes' has 60 distinct among 180 values, such as '0': codes, taken as one number",
+        "column 'words' has 60 distinct among 180 values, such as 'w0': each becomes a feature",
+        "column 'codes' has 60 distinct among 180 values, such as '0': codes, used as one number",
     ]
 
 
@@ -372,11 +373,11 @@ def test_the_study_says_how_columns_are_taken():
         ({"drop": ["z"]}, range(6), "columns.drop: there is no column 'z'; known: x"),
         ({"drop": ["y"]}, range(6), "columns.drop: 'y' is the target; remove it here"),
         ({"drop": ["x"]}, range(6), "no column beside the target 'y' is left"),
-        ({"numeric": ["x"]}, list("abcdef"), "column 'x' cannot be taken as 'numeric'; its values"),
-        ({"date": ["x"]}, list("abcdef"), "cannot be taken as 'date'; .*'a'; dates are written as"),
-        ({"date": ["x"]}, range(6), "column 'x' cannot be taken as 'date': dates are written as"),
-        ({"date": ["x"]}, [True] * 6, "column 'x' cannot be taken as 'date': dates are written"),
-        ({"numeric": ["x"]}, pd.Series([None] * 6, dtype="str"), "cannot be taken as 'numeric'"),
+        ({"numeric": ["x"]}, list("abcdef"), "column 'x' cannot be read as 'numeric'; its values"),
+        ({"date": ["x"]}, list("abcdef"), "cannot be read as 'date'; .*'a'; dates are written as"),
+        ({"date": ["x"]}, range(6), "column 'x' cannot be read as 'date': dates are written as"),
+        ({"date": ["x"]}, [True] * 6, "column 'x' cannot be read as 'date': dates are written"),
+        ({"numeric": ["x"]}, pd.Series([None] * 6, dtype="str"), "cannot be read as 'numeric'"),
     ],
 )
 def test_roles_that_do_not_fit_get_one_line(roles, values, message):
@@ -390,9 +391,9 @@ def test_constant_and_empty_columns_are_kept_with_a_word():
     assert list(frame) == ["x", "one", "none", "nan", "y"]
     assert described["columns"]["none"] == "numeric"
     assert described["notes"] == [
-        "column 'one' holds a single value; the base preparation drops it",
-        "column 'none' holds no value; the base preparation drops it",
-        "column 'nan' holds no value; the base preparation drops it",
+        "column 'one' has a single value; the base preparation drops it",
+        "column 'none' has no value; the base preparation drops it",
+        "column 'nan' has no value; the base preparation drops it",
     ]
 
 
@@ -435,9 +436,9 @@ def test_labels_are_text(labels, classes):
         ({"x": range(300), "y": np.arange(300)}, "holds 300 distinct numbers; for a regr"),
         ({"x": range(60), "y": [str(i / 7) for i in range(60)]}, "for a regression"),
         ({"x": range(6), "y": pd.date_range("2020", periods=6)}, "holds dates"),
-        ({"x": [1j] * 6}, "column 'x' holds complex numbers"),
-        ({"x": [[1]] * 6}, "column 'x' holds a value of type list"),
-        ({"x": [b"a"] * 6}, "column 'x' holds a value of type bytes"),
+        ({"x": [1j] * 6}, "column 'x' has complex numbers"),
+        ({"x": [[1]] * 6}, "column 'x' has a value of type list"),
+        ({"x": [b"a"] * 6}, "column 'x' has a value of type bytes"),
     ],
 )
 def test_what_cannot_be_used_is_rejected_with_a_line(columns, message):
@@ -582,7 +583,7 @@ def test_a_target_of_integers_that_lose_digits_is_said():
     raw = Raw(pd.DataFrame({"x": range(12), "y": target}), "y", "t", {})
     _, described = normalise.normalise(raw, task="regression")
     assert described["notes"][0] == (
-        f"the target 'y' holds 6 integers beyond 2^53, which lose digits as numbers ({2**53 + 1} "
+        f"the target 'y' has 6 integers beyond 2^53, which lose digits as numbers ({2**53 + 1} "
         f"becomes {2**53})"
     )
 
@@ -594,7 +595,7 @@ def test_a_target_of_integers_that_lose_digits_is_said():
         ("01", "1", "are the same number"),
         ("1", "1e0", "are the same number"),
         ("-0", "0", "are the same number"),
-        ("a", "a\u200b", "differ in blanks, case or Unicode form only"),
+        ("a", "a\u200b", "differ only in blanks, case or Unicode form"),
         ("12345678901234567890123456789012", "12345678901234567890123456789013", None),
         ("1,0", "1.0", None),
         ("1_0", "10", None),
@@ -604,7 +605,8 @@ def test_classes_that_are_the_same_number_are_noted(one, other, how):
     _, described = run(y=[one, other, "2"] * 4, x=np.arange(12) % 5)
     assert len(described["classes"]) == 3
     found = [note for note in described["notes"] if note.startswith("classes ")]
-    said = f"classes '{one}' and '{other}' of the target {how}; if they are one, write them alike"
+    said = f"classes '{one}' and '{other}' of the target {how}; if they mean the same, write them "
+    said += "the same way"
     assert found == ([said] if how else [])
 
 
@@ -631,10 +633,10 @@ def test_a_column_that_hardly_varies_is_said_to_be_dropped(values):
 @pytest.mark.parametrize("two", [("yes", "no"), ("male", "female"), ("true", "false")])
 def test_a_word_beside_two_categories_is_said(two):
     words = [*two] * (N // 2)
-    assert not [note for note in notes_of(words) if "makes a column" in note]
+    assert not [note for note in notes_of(words) if "which becomes a feature" in note]
     words[7] = "maybe"
-    assert f"'{min(two)}', '{max(two)}' and 'maybe' (1), which makes" in notes_of(words)[-1]
-    assert "makes a column" not in str(notes_of([*two, "third"] * 66 + [*two]))
+    assert f"'{min(two)}', '{max(two)}' and 'maybe' (1), which becomes a" in notes_of(words)[-1]
+    assert "which becomes a feature" not in str(notes_of([*two, "third"] * 66 + [*two]))
 
 
 def test_a_small_category_beside_two_is_no_mistake():
@@ -646,9 +648,9 @@ def test_a_small_category_beside_two_is_no_mistake():
 @pytest.mark.parametrize(
     ("words", "how"),
     [
-        (["Yes", "No", "yes", "Yes"], "'Yes' and 'yes', which differ in blanks, case"),
-        (["a", "b", "a ", "b"], "'a' and 'a ', which differ in blanks, case"),
-        (["TRUE", "F", "T", "0"], "'0' and 'F', which both say no"),
+        (["Yes", "No", "yes", "Yes"], "'Yes' and 'yes', which differ only in blanks, case"),
+        (["a", "b", "a ", "b"], "'a' and 'a ', which differ only in blanks, case"),
+        (["TRUE", "F", "T", "0"], "'0' and 'F', which both mean no"),
         (["1x", "1.0", "x", "1"], "'1' and '1.0', which are the same number"),
     ],
 )
@@ -660,13 +662,13 @@ def test_categories_that_are_probably_one_are_said(words, how):
 def test_durations_are_said_to_look_like_these(words):
     for distinct in (5, 40):
         (note,) = notes_of([words.format(i % distinct) for i in range(N)])
-        assert note.endswith("it looks like durations: write them as numbers in one unit")
+        assert note.endswith("they look like durations: write them as numbers in one unit")
 
 
 @pytest.mark.parametrize("words", ["{} years", "{}.5 km/h", "No. {}", "Dec-{}", "{}. Januar 2020"])
 def test_numbers_in_the_same_words_are_said_to_look_like_these(words):
     (note,) = notes_of([words.format(i % 30) for i in range(N)])
-    assert "it looks like numbers or dates" in note
+    assert "they look like numbers or dates" in note
 
 
 @pytest.mark.parametrize("words", ["Room {}", "A{}", "ward_{}"])
@@ -675,11 +677,11 @@ def test_names_with_numbers_are_names(words):
 
 
 def test_digits_of_other_scripts_are_no_codes():
-    """They would be taken as one number, which is missing in all rows."""
+    """They would be read as one number, which is missing in all rows."""
     words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
     frame, described = run(x=words, y=TWO)
     _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
-    assert "each makes a column; it looks like numbers" in described["notes"][0]
+    assert "each becomes a feature; they look like numbers" in described["notes"][0]
     assert "x" not in dropped
 
 
@@ -696,7 +698,7 @@ def test_many_numbers_with_three_digits_after_commas_have_thousands():
 def test_declared_categories_that_look_like_numbers_are_said():
     words = pd.Series([f"{i / 4}" for i in range(N)])
     words[3] = "maybe"
-    assert "stays categories, as it is declared" in notes_of(words.astype("category"))[0]
+    assert "stays categorical, as declared" in notes_of(words.astype("category"))[0]
 
 
 @pytest.mark.parametrize("x", [[1.5, None], [True, None], ["u", None], [0, None]])
@@ -727,8 +729,8 @@ def test_missing_values_that_tell_a_number_are_said():
 
 def test_numbers_that_are_equal_in_single_precision_are_said():
     notes = notes_of(1.6e9 + np.arange(N) * 7 % 199 / 8)
-    assert "199 different numbers, 1 in single precision, which some learners use;" in notes[-1]
-    assert "subtract a number such as 1600000000 from them" in notes[-1]
+    assert "199 distinct numbers, but 1 in single precision, which some learners use;" in notes[-1]
+    assert "subtract a constant such as 1600000000" in notes[-1]
     assert not notes_of(1.6e9 + np.arange(N) * 7 % 199 * 1000)
 
 
@@ -736,7 +738,7 @@ def test_dates_beyond_the_calendar_are_missing():
     seconds = np.array([0, 10**15, -(10**15)] + [10**9] * 9).astype("datetime64[s]")
     frame, described = run(x=pd.Series(seconds), y=["a", "b"] * 6)
     assert frame["x"].isna().tolist() == [False, True, True] + [False] * 9
-    assert "column 'x' has 2 dates that no calendar has, treated as missing" in described["notes"]
+    assert "column 'x' has 2 invalid dates, treated as missing" in described["notes"]
 
 
 @pytest.mark.parametrize("space", " \u00a0\u202f")

@@ -83,7 +83,7 @@ def test_hours_of_one_digit():
 @pytest.mark.parametrize("form", ['="{}"', "'{}", "{}D+03", "ABC {}", "{}:30"])
 def test_what_looks_like_numbers_and_is_not_read_is_said(form):
     kind, _, notes, _ = read([form.format(f"{i}.25") for i in range(10, 60)])
-    assert kind == "categorical" and "it looks like numbers or dates" in notes
+    assert kind == "categorical" and "they look like numbers or dates" in notes
 
 
 def test_names_and_codes_do_not_look_like_numbers():

@@ -648,7 +648,7 @@ def test_words_for_missing_values_of_a_csv_are_said(tmp_path):
     assert described["notes"] == [
         "column 'x' has 12 values treated as missing: '?' (4), 'NA' (4), 'n/a' (4)",
         "column 'c' has 8 values treated as missing: 'NA' (8)",
-        "column 'c' has 'None' (8) as a category, with the values that are missing",
+        "column 'c' has 'None' (8) as a category, together with missing values",
     ]
 
 
@@ -658,9 +658,9 @@ def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
     _, described = read({"file": str(tmp_path / "a.csv"), "target": "y"})
     (note,) = [note for note in described["notes"] if "2^53" in note]
     assert note == (
-        "column 'x' holds 10 integers beyond 2^53, which lose digits as numbers "
+        "column 'x' has 10 integers beyond 2^53, which lose digits as numbers "
         "(9007199254740993 becomes 9007199254740992); 'columns: {categorical: [x]}' keeps them "
-        "apart"
+        "distinct"
     )
 
 
@@ -692,5 +692,5 @@ def test_fractions_that_lose_digits_are_noted(tmp_path, words, lost):
     found = [note for note in described["notes"] if "lose digits" in note]
     assert len(found) == (lost is not None)
     if lost:
-        assert "'x' holds 6 fractions of too many digits or too near to 0, which lose" in found[0]
+        assert "'x' has 6 fractions with too many digits or too close to 0, which lose" in found[0]
         assert lost in found[0]

@@ -93,7 +93,7 @@ def test_preparation_by_hand():
     # A colour that the training part does not have is none of its colours.
     assert X["test"].tolist() == [[3, 1, 0, 1], [7, 0, 0, 0]]
     assert dropped == {
-        "nothing": "no value in the training part",
+        "nothing": "no value in the training rows",
         "name": prepare.WORDLESS,
         # The variance of 0, 0, 0, 0, 5e-4 is 4e-8.
         "tiny": "variance is 1e-07 or less",
@@ -201,9 +201,9 @@ def test_nothing_left_is_said():
     frame = pd.DataFrame(
         {"x": [1.0] * 30, "id": [f"i{i}" for i in range(30)], "y": ["a", "b"] * 15}
     )
-    with pytest.raises(UserError, match=r"leaves no column .*'id': 18 of 18 .*'x': variance"):
+    with pytest.raises(UserError, match=r"drops all columns .*'id': 18 of 18 .*'x': variance"):
         make(frame)
-    with pytest.raises(UserError, match=r"leaves no column .*'id': 18 of 18"):
+    with pytest.raises(UserError, match=r"drops all columns .*'id': 18 of 18"):
         make(frame.drop(columns="x"))
 
 
@@ -343,7 +343,7 @@ def test_the_log_names_columns_that_are_dropped(tmp_path):
     normalise.write(*described, tmp_path / "data")
     done = run_split(tmp_path / "data", tmp_path / "a")
     assert done.stderr.splitlines() == [
-        "note: column 'name' dropped: 60 of 60 values are distinct names",
+        "note: column 'name' dropped: 60 of 60 values are distinct (names or identifiers)",
         "note: column 'one' dropped: variance is 1e-07 or less",
     ]
 
@@ -437,7 +437,7 @@ def test_a_regression_is_standardised_by_the_training_rows(settings):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ([1.0] * 49 + [2.0], "all training rows have the same value"),
+        ([1.0] * 49 + [2.0], "all training rows have the same target value"),
         ([1e200, 2e200] * 25, "values too large to square"),
         ([1e-200, 2e-200] * 25, "values too small to square"),
     ],
@@ -462,8 +462,8 @@ def test_a_number_far_from_the_others_is_rejected_in_whatever_part_it_is():
         said.add(str(error.value))
     assert said == {
         "split: the target has values too large to square; rescale it",
-        "split: the target 1e+200 is more than 1e+15 standard deviations of the training rows from "
-        "their mean; correct or remove that row",
+        "split: the target 1e+200 is more than 1e+15 standard deviations from the mean of "
+        "the training rows; correct or remove that row",
     }
 
 

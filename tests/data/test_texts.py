@@ -97,9 +97,9 @@ def test_the_study_may_say_that_a_column_is_text():
 
 def test_new_rows_get_the_features_of_the_split():
     frame, found, inputs, made = prepared(note=sentences(), code=[f"P{i:04d}" for i in range(N)])
-    assert made["dropped"] == {"code": "180 of 180 values are distinct names"}
+    assert made["dropped"] == {"code": "180 of 180 values are distinct (names or identifiers)"}
     assert next(n for n in found["notes"] if "'note'" in n).endswith(
-        "text, whose words become columns"
+        "text, whose words become features"
     )
     again = Preparation.from_json(json.loads(json.dumps(made["preparation"])))
     rows = prepare.divide(frame, found, SETTINGS)[0]["test"]
@@ -155,7 +155,7 @@ def test_what_becomes_of_each_column_is_told():
         ["price", "number: numbers with commas between thousands in $", "1 empty, 1 others",
          "1 feature"],
         ["note", "text", "", "12 features"],
-        ["id", "category", "", "dropped: 300 of 300 values are distinct names"],
+        ["id", "category", "", "dropped: 300 of 300 values are distinct (names or identifiers)"],
         ["day", "date: dates with the day first", "", "3 features"],
         ["same", "category", "", "dropped: variance is 1e-07 or less"],
         ["n", "category", "", "7 features"],

@@ -244,6 +244,8 @@ def test_rows_of_a_file_to_test_on(tmp_path):
         ("y,g,a\n1,2,3\n", "has no column 'w'"),
         ("y,g,a,w\n1,2,3,0\n", "a value of 'w' is not above 0"),
         ("y,g,a,w\n?,2,3,1\n", "has no row with a known value of 'y'"),
+        ("y,g,a,w\n", "has no rows"),
+        ("y,g,a,w\n1,2,p,1\n2,2,,1\n", "column 'a' of .* has no number, unlike that of the table"),
     ):
         with pytest.raises(UserError, match=line):
             read(text)

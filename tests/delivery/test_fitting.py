@@ -73,30 +73,36 @@ def test_it_is_the_study_of_make_ensemble(notebook):
         ({"columns": ["a"]}, "columns: give names by role, .*"),
         ({"folder": "nowhere"}, "folder: there is no folder 'nowhere'"),
         ({"frame": pd.DataFrame([[1, 2]], columns=["y", "y"])}, "frame: there are two columns .*"),
+        ({"test": FRAME.head(0)}, "test: it has no rows"),
+        ({"test": FRAME[["a", "b"]]}, "test: it has no column 'y'; known: a, b"),
+        ({"test": {"a": [1]}}, "test: a dict is neither a pandas frame nor a file"),
     ],
 )
 def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=f"^{line}$"):
         fit(**{"frame": FRAME, "target": "y", **given})
-    assert not any(tmp_path.rglob("*.parquet"))
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "line"),
     [
+        ({"cores": 0}, "cores: 0 is not between 1 and 1000"),
         ({"minutes": 0}, "minutes: '0' is not a positive number of minutes"),
         ({"metric": "x"}, "no metric is called 'x'; known: .*"),
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
         ({"columns": {"drop": "z"}}, "columns: drop: there is no column 'z'; known: a, b"),
         ({"frame": "none.csv"}, "file: there is no file .*none.csv.*"),
+        ({"test": FRAME.assign(a="x")}, "test: column 'a' of .*y-test.parquet' has no number, .*"),
     ],
 )
 def test_mistakes_in_the_table_cost_a_line(given, line, tmp_path, capsys):
     with pytest.raises(ValueError, match=f"^{line}$"):
-        fit(**{"frame": FRAME, "target": "y", "folder": tmp_path, "quiet": True, **given})
-    assert capsys.readouterr().out == ""
+        fit(**{"frame": FRAME, "target": "y", "folder": tmp_path, **given})
+    assert capsys.readouterr().out == ""  # the exception has it
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_files_are_named_as_make_ensemble_is_given_them(tmp_path, monkeypatch):
@@ -109,7 +115,8 @@ def test_values_of_several_types_are_text(tmp_path):
     (tmp_path / "results").mkdir()
     frame = pd.DataFrame({0: [1, "x", None], "y": pd.Categorical(["a", "b", "a"])})
     frame["in"], frame["month"] = pd.cut([1, 5, 9], 2), pd.period_range("2024-01", periods=3)
-    file = fitting._written(frame, "y", tmp_path, "mine")
+    frames = fitting._Frames(tmp_path)
+    file = frames.write(frame, "y", "mine", "frame")
     found = pd.read_parquet(tmp_path / file)
     assert found["0"].tolist()[:2] == ["1", "x"]
     assert found["0"].isna().tolist() == [False, False, True]
@@ -118,7 +125,7 @@ def test_values_of_several_types_are_text(tmp_path):
     assert found["month"].tolist()[0] == "2024-01-01"
     frame["lists"] = [[1], [2], [3]]
     with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
-        fitting._written(frame, "y", tmp_path, "mine")
+        frames.write(frame, "y", "mine", "frame")
 
 
 def test_importing_the_package_imports_nothing_else():
@@ -149,6 +156,32 @@ def test_another_frame_needs_another_name(tmp_path):
         fit(FRAME.head(30), "y", folder=tmp_path)
     assert (tmp_path / "results/y.parquet").read_bytes() == before
     assert fitting._holds(tmp_path / "results/y.parquet", pa.Table.from_pandas(FRAME))
+
+
+def test_a_rejected_call_restores_the_frame_of_an_earlier_one(tmp_path, monkeypatch):
+    def run(status, change=False):
+        def ran(*arguments):
+            if change:
+                (tmp_path / "results/mine").mkdir(exist_ok=True)
+                (tmp_path / "results/mine/automl.json").write_text("{}")
+            return status, ["error: --minutes: 'x' is odd"]
+
+        monkeypatch.setattr(fitting, "_run", ran)
+        with pytest.raises(ValueError, match=r"x' is odd|is not a delivered ensemble"):
+            fit(FRAME.head(30), "y", folder=tmp_path, name="mine", test=FRAME)
+
+    FRAME.to_parquet(tmp_path / "before.parquet")
+    before = (tmp_path / "before.parquet").read_bytes()
+    (tmp_path / "results").mkdir()
+    file = tmp_path / "results/mine.parquet"
+    file.write_bytes(before)
+    run(2)
+    assert (file.read_bytes(), [*file.parent.iterdir()]) == (before, [file])
+    run(2, change=True)  # it began
+    assert len(pd.read_parquet(file)) == 30
+    file.write_bytes(before)
+    run(0)  # it had ended before, but its folder cannot be read
+    assert len(pd.read_parquet(file)) == 30
 
 
 def test_it_needs_snakemake(monkeypatch):

@@ -71,6 +71,14 @@ def test_columns_are_copied(run, folder, tmp_path, monkeypatch, file, output):
     np.testing.assert_allclose(found[OUTPUT[1:]], model.predict_proba(FRAME), atol=1e-12)
 
 
+def test_formulas_that_were_never_calculated_are_said(run, tmp_path, capsys):
+    FRAME.assign(alcohol="=1+1").head(3).to_excel(tmp_path / "a.xlsx", index=False)
+    assert len(pd.read_csv(run("a.xlsx", "out.csv"))) == 3
+    assert "note: formulas were never calculated, and are missing values, in 'alcohol' (3): " in (
+        capsys.readouterr().err
+    )
+
+
 def test_mistakes_cost_a_line(run, tmp_path):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     FRAME.drop(columns="hue").to_parquet(tmp_path / "a.parquet")

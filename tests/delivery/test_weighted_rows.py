@@ -28,6 +28,7 @@ def root(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_refit_and_the_card_are_weighted(root, tmp_path, monkeypatch):
     refits = []
     chosen_rows = build.chosen_rows

@@ -38,7 +38,7 @@ TESTS = {
 
 def test_numbers_by_hand():
     text = evidence_page.page(STUDY, rows(TESTS))
-    assert text.startswith("**4 of 4 runs** of the study `made`")
+    assert text.startswith("**4 of 4 repeats** of the study `made`")
     assert "| d | 2 | 31.00 | 20.00 | 50.00 |" in text
     assert "| e | 2 | 12.00 | 10.00 | 50.00 |" in text
     # Differences 11 and 2: mean 6.5, sd 6.36, half width 12.706 * 6.364 / sqrt(2) = 57.18.
@@ -49,14 +49,62 @@ def test_numbers_by_hand():
     assert "older code" not in text
 
 
-def test_runs_that_are_not_whole_and_stale_rows_do_not_count():
+def test_the_design_is_that_of_the_study():
+    study = {
+        **STUDY,
+        "split": {**STUDY["split"], "resample": "per-repeat"},
+        "train_rows": {"e": {"share": 0.5, "by": "stratified"}},
+        "searches": {
+            "search-rs": {"optimizer": "random"},
+            "search-divbo": {"optimizer": "divbo", "beta": 0.05, "interleave": 0.0},
+            "other": {"optimizer": "divbo", "beta": 0.2, "interleave": 0.0},
+        },
+    }
+    _, _, text = evidence_page.page(study, rows(TESTS)).partition("## Design")
+    for line in (
+        "- **Data sets (2)**: d, e",
+        "- **Split**: 60 % training, 20 % validation and 20 % test rows; drawn anew for each "
+        "repeat",
+        "- **Part of the training rows that is used**: e 50 %",
+        "- **Repeats**: 2 per data set, each with all methods",
+        "- **Budget**: 10 evaluations per search",
+        "- **Limits per evaluation**: 300 CPU seconds per thread, 4096 MiB",
+        "| RS | [random](../../docs/reference.md#random) | [best](../../docs/reference.md#best) |",
+        # Not the default, and different from the other search.
+        "| DivBO | [divbo](../../docs/reference.md#divbo): beta 0.05, interleave 0.0 "
+        "| [best](../../docs/reference.md#best) |",
+    ):
+        assert f"\n{line}\n" in text
+    assert "## Design" not in evidence_page.page(STUDY, [])
+
+
+@pytest.mark.parametrize(
+    ("split", "text"),
+    [
+        (
+            {"train": 800, "validation": 900, "resample": "never"},
+            "800 training and 900 validation rows; all others are test rows; the same in all "
+            "repeats",
+        ),
+        (
+            {"test": 0.2, "folds": 3, "resample": 2},
+            "20 % test rows, 3-fold cross-validation on the others; 2 splits, used in turn",
+        ),
+    ],
+)
+def test_the_design_describes_the_split(split, text):
+    page = evidence_page.page({**STUDY, "split": split}, rows(TESTS))
+    assert f"\n- **Split**: {text}\n" in page
+
+
+def test_repeats_that_are_not_whole_and_stale_rows_do_not_count():
     some = rows({key: value for key, value in TESTS.items() if key != ("e", 1, "RS")})
     old = rows({("d", 0, "gone"): 0.9}, stale="yes")
     text = evidence_page.page(STUDY, some + old)
-    assert text.startswith("**3 of 4 runs**")
+    assert text.startswith("**3 of 4 repeats**")
     assert "1 stale rows of older code are left out here." in text.partition("\n")[0]
     assert "| e | 1 | 10.00 | 10.00 | 50.00 |" in text
-    assert "No run has finished." in evidence_page.page(STUDY, old)
+    assert "No repeat has finished." in evidence_page.page(STUDY, old)
 
 
 def test_divisions_have_a_table_of_their_own():
@@ -110,5 +158,5 @@ def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch)
 
 def test_a_regression_has_no_majority_class():
     text = evidence_page.page(STUDY, rows(TESTS, majority=""))
-    assert "| data set | runs | RS | DivBO |\n" in text
+    assert "| data set | repeats | RS | DivBO |\n" in text
     assert "nan" not in text.split("## Searches")[0]

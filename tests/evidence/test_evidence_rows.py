@@ -139,6 +139,21 @@ def test_searches_by_other_libraries_depend_on_driver_and_pinned_versions(tmp_pa
     assert found("optuna") != before
 
 
+def test_comments_and_docstrings_of_drivers_make_no_row_stale(tmp_path, monkeypatch):
+    path = tmp_path / "driver.py"
+    monkeypatch.setattr(evidence.inspect, "getfile", lambda made: str(path))
+
+    def found(text):
+        path.write_text(text, encoding="utf-8")
+        content = study()
+        content["searches"]["search-divbo"] = {"optimizer": "ask-tell", "library": "optuna"}
+        return evidence.numbers(content, RECORDED)["DivBO"]
+
+    before = found('"""A."""\n\ndef f(x):\n    """B."""\n    return x  # C\n')
+    assert found('"""D."""\ndef f(x):\n    """E."""\n    # F\n    return x\n') == before
+    assert found('"""A."""\n\ndef f(x):\n    """B."""\n    return -x  # C\n') != before
+
+
 def test_a_file_with_other_columns_is_named(tmp_path):
     (tmp_path / "runs.csv").write_text("dataset,test\nd,0.1\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"runs.csv': line 2 does not have the columns dataset, "):

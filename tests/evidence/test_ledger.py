@@ -43,7 +43,7 @@ def test_a_claim_is_shown_with_its_interval(study):
     text = ledger.page({"verdict": (study, rows(made))})
     found = line(text, "DivBO is significantly better than RS-ES")
     # Differences 1, 2 and 3 points: mean 2, half width 4.303 / sqrt(3) = 2.48.
-    assert found[2:4] == ["[verdict](verdict/README.md), 0 of 112 runs", "**undecided**"]
+    assert found[2:4] == ["[verdict](verdict/README.md), 0 of 112 repeats", "**undecided**"]
     assert found[4].startswith("RS-ES − DivBO: 2.00 [-0.48, 4.48]; detectable ")
     assert found[4].endswith("; 3 data sets")
     assert line(text, "DivBO is significantly better than RB-ES")[3:] == ["not attempted", ""]
@@ -66,13 +66,13 @@ def test_it_begins_with_the_differences_between_searches(study):
     assert "Which search" not in ledger.page({"verdict": (study, rows(made)[:3])})
 
 
-def test_runs_are_counted_while_some_are_missing(study):
+def test_repeats_are_counted_while_some_are_missing(study):
     study = {**study, "datasets": ["wind"], "repeats": 1, "methods": {"RS-ES": {}, "DivBO": {}}}
     made = rows({"wind": {"DivBO": 0.20, "RS-ES": 0.21}})
     start = "DivBO is significantly better than RS-ES"
     assert line(ledger.page({"verdict": (study, made)}), start)[2] == "[verdict](verdict/README.md)"
     found = line(ledger.page({"verdict": (study, made[:1])}), start)[2]
-    assert found == "[verdict](verdict/README.md), 0 of 1 runs"
+    assert found == "[verdict](verdict/README.md), 0 of 1 repeats"
     study["evaluation"] = {"replay": "results/tables"}
     found = line(ledger.page({"verdict": (study, made)}), start)[2]
     assert found == "[verdict](verdict/README.md), replayed"

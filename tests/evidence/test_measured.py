@@ -1,6 +1,7 @@
 """Evidence of what is measured beside searches: surrogates and designs."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,6 +89,21 @@ def test_settings_and_recorded_numbers_make_rows_stale(designs):
         assert {row["stale"] for row in merged} == {stale}
 
 
+def test_the_code_of_samplers_makes_rows_stale_but_not_its_comments(designs, tmp_path, monkeypatch):
+    study, rows = designs
+    text = Path(measured.coverage.__file__).read_text(encoding="utf-8")
+    assert "CELLS = 2000" in text
+    for other, stale in (
+        (f"# A comment.\n{text}", ""),
+        (text.replace("CELLS = 2000", "CELLS = 1000"), "yes"),
+    ):
+        path = tmp_path / "coverage.py"
+        path.write_text(other, encoding="utf-8")
+        monkeypatch.setattr(evidence.inspect, "getfile", lambda made, path=path: str(path))
+        merged = evidence.merge(rows, [], measured.numbers(study, RECORDED))
+        assert {row["stale"] for row in merged} == {stale}
+
+
 def test_surrogates_depend_on_their_own_recorded_numbers():
     study = {**STUDY, "surrogates": SURROGATES}
     before = measured.numbers(study, RECORDED)
@@ -113,4 +129,4 @@ def test_the_page_of_measures_alone_counts_no_runs(datasets, first):
     text = page.page(study, [], [row | {"stale": ""}])
     assert text.startswith(first)
     assert "runs" not in text
-    assert "No run has finished." in page.page(study, [], [row | {"stale": "yes"}])
+    assert "No repeat has finished." in page.page(study, [], [row | {"stale": "yes"}])

@@ -229,6 +229,15 @@ def test_contradictions_are_not_what_is_printed():
             assert entry.printed != entry.computed
 
 
+@pytest.mark.parametrize(("paper", "name"), FOUND)
+def test_an_inconsistency_is_shown_in_words(paper, name):
+    found = printed.inconsistencies(paper)[name]
+    scalar = not isinstance(found.computed, dict | list)
+    assert scalar or "words" in found.model_fields_set
+    assert "{" not in found.shown
+    assert found.printed is None or isinstance(found.printed, int | float | str)
+
+
 def test_the_lead_over_bo_es_without_its_largest_data_set():
     found = divbo.difference("BO-ES", without="puma32H")
     assert (found["mean"], found["low"], found["high"]) == (0.17, 0.05, 0.3)

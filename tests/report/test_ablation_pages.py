@@ -276,12 +276,36 @@ def test_statistics_by_hand(tmp_path):
         "With 6 repeats the smallest possible p-value is 0.031, and H"]  # fmt: skip
     within = rows(found, "within-data-sets")["BO-ES"]
     assert within == ["7 / 0 / 0", "0 / 7 / 0", "+1.00", "7 / 0"]
+    assert "excludes 0 by chance" not in " ".join(notes)
+    assert "up to 0.7 of the 14 unadjusted tests would be significant" in " ".join(notes)
     over = rows(found, "overfitting")["DivBO"]
     assert over[:4] == ["selection", "25", "3.0", "16.02"]
     assert over[-2:] == ["+5.00", "+5.00"]
     # d0: error 15.025 %, 100 test rows: sqrt(0.15025 * 0.84975 / 100) = 3.57 points.
     assert rows(found, "resolution")["d0"] == ["15.03", "0.02", "100", "3.57"]
     assert "but not whether another split of the same data would, let alone other data" in text
+
+
+def test_statistics_count_the_intervals_that_they_show(tmp_path):
+    def varied(method, dataset, repeat):
+        place = {"DivBO": 0, "BO-ES": 1, "RS-ES": 2 + 2 * int(dataset[1])}[method]
+        place = 0.5 if (method, dataset) == ("RS-ES", "d0") else place
+        return [0.1 + 0.01 * place] * 8, [0.1 + 0.01 * place] * 8
+
+    content = study(["RS-ES", "BO-ES", "DivBO"], ["d0", "d1", "d2"], repeats=2)
+    made.write(tmp_path, content, varied)
+    found = page("statistics", tmp_path, content)
+    over = rows(found, "over-data-sets")
+    # BO-ES is one point worse on every data set, so only its rank varies: 3, 2, 2 against 1.
+    assert over["BO-ES"][:5] == ["+1.00", "–", "–", "+1.33", "−0.10 to +2.00"]
+    assert over["RS-ES"][3:5] == ["+1.67", "+0.23 to +2.00"]
+    text = " ".join(n for x in found.sections for p in x.parts if isinstance(p, Table)
+                    for n in p.notes)  # fmt: skip
+    assert (
+        "Of 3 comparisons without any true effect, about 0.15 would have an interval that excludes "
+        "0 by chance; here 1 does. These are the intervals of error and of rank."
+    ) in text
+    assert "those of ranks clipped to ±2, the largest possible difference" in text
 
 
 @pytest.mark.parametrize("name", PAGES)

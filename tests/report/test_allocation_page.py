@@ -6,13 +6,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from ensemble_search.analysis.arms import caveats, rounds
 from ensemble_search.analysis.load import load
 from ensemble_search.report import build as pages
-from ensemble_search.report.pages import allocation
+from ensemble_search.report import write as write_report
 from ensemble_search.report.section import Panels
 from ensemble_search.runtime import files
 from ensemble_search.runtime.files import Unusable
 from support import made_results as made
+from support.html_page import Page, squeezed
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +55,7 @@ def results(tmp_path):
 
 
 def test_rounds_by_hand(results):
-    found = allocation.rounds(load(STUDY, results)).drop(columns="dataset")
+    found = rounds(load(STUDY, results)).drop(columns="dataset")
     runs = found.groupby(["search", "repeat"])
     shown = {key: [tuple(row) for row in run.to_numpy()[:, 2:]] for key, run in runs}
     assert shown == {
@@ -102,6 +104,24 @@ def test_arms_are_averaged_over_the_runs_that_reach_a_round(results, tmp_path):
     assert "(mean of 2 runs, 1 of which reach the last round): 3 → 1.5 → 1." in text
 
 
+def test_searches_whose_arms_never_competed_are_named(results, tmp_path):
+    assert caveats(load(STUDY, results)) == []
+    # Its first pulls are the whole budget: two arms of three, or all of them, had a turn.
+    write(results, "search-rb", 0, arms("1a:abc 1a:abc 1a:abc 1b:abc 1b:abc 1b:abc"), "aaabbb")
+    write(results, "search-rb", 1, arms("1a:abc 1b:abc 1c:abc 2a:abc 2b:abc 2c:abc"), "abcabc")
+    text = "Search 'search-rb' (rising-bandit) dropped no arm (such as an algorithm) in any run: "
+    text += "arms never competed; in 1 of 2 runs the budget ended in the first round, after 2 of 3 "
+    assert caveats(load(STUDY, results)) == [f"{text}arms."]
+    write_report.write(STUDY, results, tmp_path / "report")
+    assert text in squeezed(Page((tmp_path / "report/index.html").read_text(encoding="utf-8")))
+    write(results, "search-rb", 1, arms("1a:abc 1b:abc 1c:abc 2a:ab 2b:ab 3b:b"), "abcabb")
+    (caveat,) = caveats(load(STUDY, results))
+    assert caveat == (
+        "Search 'search-rb' (rising-bandit): in 1 of 2 runs the budget ended in the first round, "
+        "after 2 of 3 arms."
+    )
+
+
 def test_names_of_pieces_are_short_in_figures():
     from ensemble_search.report.pages.allocation import _short
 
@@ -118,4 +138,4 @@ def test_page_without_arms(results, tmp_path):
 def test_reasons_that_are_none(results, text):
     write(results, "search-boasf", 0, [text] * 6, "aaaaaa")
     with pytest.raises(Unusable, match=r"search-boasf/0/observations\.parquet"):
-        allocation.rounds(load(STUDY, results))
+        rounds(load(STUDY, results))

@@ -74,7 +74,7 @@ def test_differences_that_do_not_vary_have_no_interval(study, tmp_path, monkeypa
     page = pages.make(PAGE, load(content, results), tmp_path)
     (row,) = page.sections[0].parts[1].rows
     assert [cell.text for cell in row][1:4] == ["+2.00", "–", "–"]
-    assert "here none does" in page.sections[0].parts[1].notes[0]
+    assert page.sections[0].parts[1].notes[0].endswith("not adjusted.")
 
 
 def test_runs_that_are_missing_or_made_otherwise_are_named(study, tmp_path):

@@ -91,6 +91,20 @@ def test_ranks_over_the_time_to_predict(study):
     )
     (section,) = page.sections
     assert [c.text for c in section.parts[-1].rows[0]][1:3] == ["1500.0", "1.0×"]
+    assert (
+        "on the 200 validation and test rows of a data set, measured once after each fit, and "
+        "scaled to 1000 rows. The fixed cost of a call is scaled, too"
+    ) in section.parts[0]
+    (note,) = pages.make(EACH, load(*study), study[1] / "report").sections[1].parts[0].notes
+    assert note.startswith("Time to predict: the sum over the members on the 200 validation and ")
+
+
+def test_rows_that_times_to_predict_come_from():
+    text = deliverables.measured_on(pd.Series([1200.0, 3000.0]), True)
+    assert text == (
+        "on the 1,200 to 3,000 validation and test rows of a data set, recorded when the table was "
+        "made, and scaled to 1000 rows"
+    )
 
 
 def test_without_seconds_there_are_no_curves_over_them(study):

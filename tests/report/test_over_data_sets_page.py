@@ -61,7 +61,7 @@ def test_the_table(study):
     assert "RS-ES1.00 ●●0.251.75" in text
     assert r"DivBO & 1.00 {\Large$\bullet$}{\Large$\bullet$} & 0.75 $\circ$--" in tex
     assert r"\textbf{1.25}" in tex and r"\textbf{1.75}" not in tex
-    assert "means over iterations 6 to 20" in text
+    assert "share of 8 data sets, mean over iterations 6 to 20, ties count one half" in text
     assert "At the last iteration the probability is above 0.95 against RS." in text
     figures = {path.name for path in (results / "report/figures").glob("over-data-sets-*.csv")}
     assert figures == {"over-data-sets-ranks.csv", "over-data-sets-probabilities.csv"}

@@ -579,7 +579,7 @@ def test_the_page_of_the_data_sets(tmp_path):
     gone = datasets.gone(study, results.folder)
     assert gone.to_numpy().tolist()[:2] == [
         ["mine", "id", "the study drops it"],
-        ["mine", "name", "12 of 12 values are distinct names"],
+        ["mine", "name", "12 of 12 values are distinct (names or identifiers)"],
     ]
     write.write(study, results.folder, tmp_path / "report")
     shown = text_of(tmp_path / "report/pages/data-sets.html")

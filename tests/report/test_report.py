@@ -62,7 +62,9 @@ def read(folder: Path) -> Page:
 def test_the_answer_comes_first(whole):
     html = read(whole[1] / "report")
     text = squeezed(html)
-    assert "DivBO ranks best in test error (average rank 1.00 of 3 methods)" in text
+    assert "test error: DivBO has the lowest average rank (1.00 of 3 methods)" in text
+    assert "DivBO delivers the single best pipeline of its search" in text
+    assert "makes the best ensemble" not in text
     assert "too few data sets and repeats" in text
     assert "2.00 percentage points below that of RS-ES" in text
     order = ["Which method wins?", "Page by page", "Test error on each data set",
@@ -366,7 +368,9 @@ def test_origins_and_settings_are_told(whole):
     for fact in ("0123456789abcdef", "uncommitted changes", "node-1", "limits.seconds"):
         assert fact in text
     assert "Searches ran from 2025-01-01 08:00 to 2025-01-03 09:00 UTC." in text
-    assert "18 searches, 0.1 hours of search in total" in text
+    assert "18 searches: 6 min of search in total (wall-clock time)." in text
+    assert "recorded" not in text
+    assert "total CPU time of all runs' evaluations" in text
 
 
 def test_latex_is_escaped_and_rectangular():
@@ -564,3 +568,28 @@ def test_sentences_about_what_is_left_out_are_apart(tmp_path):
     text = squeezed(read(tmp_path / "report"))
     assert "lack of results: DivBO. What is missing" in text
     assert "(1 data set, 1 run per method)" in text
+
+
+def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch):
+    shown = [f"{pages.__name__}.{name}" for name in ("each_data_set", "inference_time")]
+    monkeypatch.setattr(pages, "modules", lambda: shown)
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
+    made.write(tmp_path, content, errors)
+    for method, parts in content["methods"].items():
+        for repeat in range(2):
+            validation, _ = errors(method, "quake", repeat)
+            settings = made.made_with(content, parts["search"])
+            table = {"folder": "x", "entries": 20, "checksum": "0" * 64}
+            more = {"made_with": {**settings, "table": table}}
+            made.write_search(tmp_path, "quake", parts["search"], repeat, validation, **more)
+    assert write.write(content, tmp_path, tmp_path / "report") == []
+    text = squeezed(read(tmp_path / "report"))
+    assert "Searches were replayed from 2025-01-01" in text
+    # 4 runs of 8 evaluations: 0.5 s to suggest and 2 s to fit, as the table has it.
+    assert "4 searches: 16 s of replaying in total, and 64 s of fitting recorded when" in text
+    assert "mean fitting per run, recorded" in text
+    assert "total CPU time of all runs' evaluations, recorded" in text
+    assert "replayed and fitted nothing: their times of fitting" in text
+    assert "fitting per run, recorded" in text_of(tmp_path / "report/pages/each-data-set.html")
+    times = text_of(tmp_path / "report/pages/inference-time.html")
+    assert "rows of a data set, recorded when the table was made" in " ".join(times.split())

@@ -181,8 +181,8 @@ def test_predictions_far_from_the_labels_of_a_regression_are_cut_with_a_note(wor
     write(work / "own/d", labels, predictions)
     lines = imported.write(work / "own", work / "mine")
     assert lines[1] == (
-        "note: d: 2 models have predictions 1024 standard deviations from the mean label or more, "
-        "and are cut there"
+        "note: d: 2 models have predictions more than 1024 standard deviations from the mean "
+        "label, which are clipped"
     )
 
 
@@ -196,7 +196,7 @@ def test_a_table_of_a_space_from_outside_says_how_to_name_it(work):
 
 def test_a_name_that_is_not_possible_is_said_with_one_that_is(work):
     write(work / "own/two words", *made(2))
-    with pytest.raises(UserError, match=r"'two words' is not possible .* rename it: up to 64"):
+    with pytest.raises(UserError, match=r"'two words' cannot be the name .* rename it: up to 64"):
         imported.write(work / "own", work / "mine")
 
 
@@ -209,10 +209,10 @@ def test_another_metric_failed_models_and_the_probability_of_the_second_class(wo
     write(work / "own/d", words, single, models)
     odd, lines, half, table_info, _ = imported.write(work / "own", work / "mine", "log-loss")
     assert odd.startswith(
-        "note: models.csv: 'scaled' has 'auto' among numbers, so its values are ca"
+        "note: models.csv: 'scaled' has 'auto' among numbers, so it is categorical"
     )
     assert lines.startswith("d: 6 models (5 ok), 40 validation and 60 test rows; the best has a ")
-    assert half == "note: d: 1 models have predictions of one part only, and fail"
+    assert half == "note: d: 1 models lack validation or test predictions, and count as failed"
     assert table_info == f"make table-info TABLE={work}/mine/tables PLUGINS={work}/mine"
     chosen = {p: np.take_along_axis(a, labels[p][None, :, None], 2) for p, a in predictions.items()}
     losses = [{p: -np.log(chosen[p][i]).mean() for p in PARTS} for i in range(6)]
@@ -381,12 +381,12 @@ def test_the_metric_chooses_classifications_or_regressions(work):
     numbers = {part: own * 1.5 + np.arange(len(own)) for part, own in labels.items()}
     values = {part: predictions[part][:, :, 1] + numbers[part] for part in PARTS}
     write_tabrepo(work / "c/model_predictions/houses/0", numbers, values, names)
-    both = "classifications and regressions; the metric, such as METRIC=error or METRIC=squared-er"
+    both = "classifications and regressions; choose by the metric, such as METRIC=error or METRIC=s"
     with pytest.raises(UserError, match=both):
         imported.write(work / "c", work / "mine")
     for metric, name, other in (("log-loss", "churn", "houses"), ("rmse", "houses", "churn")):
         lines = imported.write(work / "c", work / metric, metric)
-        assert f"note: not of this metric, and left out: {other}" in lines
+        assert f"note: left out, because the metric does not fit: {other}" in lines
         assert [*Jobs.load(f"{metric}/study.yaml").study.datasets] == [name]
 
 
@@ -640,7 +640,7 @@ def _spoil(folder, what):
         ("semicolons", r"models.csv': its fields are separated by ';'; separate them by commas"),
         ("same name", r"models.csv': two columns are called 'k'; rename one"),
         ("row number", r"models.csv': line 2 has 5 fields, the header has 4"),
-        ("failed", r"own/d': no model has predictions of both parts"),
+        ("failed", r"own/d': no model has both validation and test predictions"),
         ("long", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12"),
         ("far", r"models.csv: 'seed' has 1e\+300; numbers must be 0, or from 1e-100 to 1e\+100"),
         ("tiny", r"models.csv: 'C' has 9.99989e-321; numbers must be 0, or from 1e-100 to"),
@@ -650,7 +650,10 @@ def _spoil(folder, what):
         ("versions", r"models.csv': 'version' has 1.1 and 1.10, which are one number; write vers"),
         ("huge", r"models.csv: 'seed' has 1180591620717411303424; integers are exact up to"),
         ("capital", r"models.csv: 'Fit_seconds ' is not a known column; write fit_seconds"),
-        ("space in names", r"models.csv: 'algorithm' has 'knn' and 'knn ', which differ in space"),
+        (
+            "space in names",
+            r"models.csv: 'algorithm' has 'knn' and 'knn ', which differ only in surrounding",
+        ),
         ("space in labels", r"own/d': labels '1' and '1 ' differ in space around them only"),
         ("spelling", r"labels and 3 classes \('0', '1', 'no'\) need"),
         ("encoding", r"labels-test.csv': it is not text in UTF-8; save it so, uncompressed"),
@@ -687,24 +690,22 @@ def test_other_mistakes_are_named(work):
         imported.write(work / "empty", work / "mine")
     labels, predictions = made(2)
     write(work / "own/d", labels, predictions)
-    with pytest.raises(UserError, match=r"'squared-error' is for regression, and this is a classi"):
+    with pytest.raises(UserError, match=r"'squared-error' is for regression, but this is a classi"):
         imported.write(work / "own", work / "mine", "squared-error")
     with pytest.raises(UserError, match=r"^--metric: no metric is called 'best'; known: "):
         imported.write(work / "own", work / "mine", "best")
     for name in (".mine", "nul", "slurm"):
-        with pytest.raises(UserError, match=rf"'{name}' is not possible as the name of a study"):
+        with pytest.raises(UserError, match=rf"'{name}' cannot be the name of a study"):
             imported.write(work / "own", work / name)
-    for name, said in (("con", r"'con' is not possible"), ("D", r"own/D': differs from 'd' in")):
+    for name, said in (("con", r"'con' cannot be"), ("D", r"own/D': differs from 'd' only in")):
         shutil.copytree(work / "own/d", work / "own" / name)
         with pytest.raises(UserError, match=said):
             imported.write(work / "own", work / "mine")
         shutil.rmtree(work / "own" / name)
-    with pytest.raises(UserError, match=r"'\.mine' is not possible as the name of a study"):
+    with pytest.raises(UserError, match=r"'\.mine' cannot be the name of a study"):
         imported.write(work / "own", work / ".mine")
     imported.write(work / "own", work / "mine")
-    with pytest.raises(
-        UserError, match=r"mine' is there already; remove it, or name another folder"
-    ):
+    with pytest.raises(UserError, match=r"mine' already exists; remove it, or name another folder"):
         imported.write(work / "own", work / "mine")
 
 
@@ -729,7 +730,7 @@ def test_rows_of_one_part_in_another_order_are_noted(work, task):
     file.write_text("\n".join([head, *rows[1:], rows[0]]) + "\n")
     lines = imported.write(work / "own", work / "mine")
     (note,) = (line for line in lines if "check the order" in line)
-    assert "6 of 6 models are worse than the m" in note and "on the test rows" in note
+    assert "6 of 6 models are worse than predicting the m" in note and "on the test rows" in note
 
 
 def test_labels_of_a_regression_that_are_no_numbers_are_named(work):
@@ -752,7 +753,9 @@ def test_labels_that_are_all_the_same_are_of_a_named_folder(work):
     labels["validation"] = np.full(40, 3.5)
     labels["test"] = np.arange(60) / 7
     write(work / "own/d", labels, {part: own[:, :, 0] for part, own in predictions.items()})
-    with pytest.raises(UserError, match=r"own/d': split: all training rows have the same value"):
+    with pytest.raises(
+        UserError, match=r"own/d': split: all training rows have the same target value"
+    ):
         imported.write(work / "own", work / "mine")
 
 

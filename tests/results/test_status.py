@@ -36,6 +36,28 @@ def test_work_left_is_estimated_from_the_same_data_set():
     assert status.seconds_left(searches) == pytest.approx(10 * 2 + 5 * 10 + 3 * 70 / 15)
 
 
+def test_the_overview_has_one_line_per_study_with_results(tmp_path):
+    for name in (
+        "a/searches/wine/bo/0/search.json",
+        "a/searches/wine/bo/1/search.json",
+        "a/checkpoints/wine/bo/1/progress.json",
+        "a/checkpoints/wine/bo/2/progress.json",
+        "a/ensembles/wine/bo/best/0/scores.parquet",
+        "b/report/index.html",
+        "data/wine/dataset.json",
+        "slurm/log",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    head, *lines, empty, hint = status.overview(tmp_path)
+    assert head.split() == ["study", "searches", "done", "unfinished", "ensembles", "report"]
+    page = str(tmp_path / "b/report/index.html")
+    assert [line.split() for line in lines] == [["a", "2", "1", "1"], ["b", "0", "0", "0", page]]
+    assert empty == ""
+    assert "make status STUDY=" in hint
+    assert status.overview(tmp_path / "none") == [f"No study has results below {tmp_path}/none/."]
+
+
 JOB = {"dataset": "wine", "search": "random", "repeat": 0, "metric": "error"}
 
 

@@ -18,6 +18,9 @@ from support import ROOT, SCRIPTS, hostile_space
 
 pytestmark = pytest.mark.slow
 
+#: Scripts that a user starts; the others are jobs, or parts of versions of code.
+BY_USERS = ["automl", "evidence", "partial_report", "predict", "reproduce", "status", "verify",
+            "why"]  # fmt: skip
 GUARD = 300  # seconds, only so that a failure ends
 HEAD = """
 import atexit, ctypes, os, sys
@@ -165,6 +168,31 @@ def test_every_script_ends_that_way():
     for script in scripts:
         last = ast.unparse(ast.parse(script.read_text(encoding="utf-8")).body[-1])
         assert re.search(r"\b(errors\.)?run\(main\)", last), script.name
+
+
+@pytest.mark.parametrize("script", BY_USERS)
+def test_a_signal_during_the_imports_of_a_script_that_users_start(script, tmp_path):
+    # The first module that all of them import.
+    (tmp_path / "argparse.py").write_text("import os\nos.write(1, b'r')\nos.read(0, 1)\n")
+    process = subprocess.Popen(
+        [sys.executable, str(SCRIPTS / f"{script}.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
+    )
+    assert process.stdout.read(1) == b"r", process.communicate()[1].decode()
+    process.send_signal(signal.SIGINT)
+    assert end(process) == (128 + signal.SIGINT, line(signal.SIGINT))
+
+
+@pytest.mark.parametrize("script", BY_USERS)
+def test_importing_a_script_handles_no_signal(script):
+    program = "import signal, sys\nbefore = [*map(signal.getsignal, signal.valid_signals())]\n"
+    program += f"import {script}\n"
+    program += "assert before == [*map(signal.getsignal, signal.valid_signals())]\n"
+    subprocess.run([sys.executable, "-c", program], cwd=SCRIPTS, check=True)
 
 
 def test_every_job_is_a_child_of_its_workflow():

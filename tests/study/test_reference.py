@@ -13,7 +13,7 @@ def test_settings_of_another_plugin_are_named_not_repeated():
     page = reference.page()
     assert "All settings of [`bo`](#bo), and:\n\n| setting" in page
     assert (
-        page.count("Maximum climbs from evaluated configurations.") == 2
+        page.count("Maximum number of hill climbs, which start from evaluated configurations.") == 2
     )  # bo, and smbo's default
     assert "| `smallest` | `1/27` |" in page
     assert "| `use_best` | `false` |" in page

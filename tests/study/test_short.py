@@ -259,4 +259,4 @@ def test_columns_that_cannot_divide_the_rows(tmp_path, by, message):
 
 def test_how_rows_are_divided_is_said():
     assert prepare.divided({}) == "rows are divided at random"
-    assert prepare.divided({"group": "id"}).startswith("rows of one 'id' are never divided: ")
+    assert prepare.divided({"group": "id"}).startswith("rows with the same 'id' stay together: ")

@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 import automl
+from ensemble_search.delivery import doors
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -191,7 +192,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
         (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
         (["--columns", "{drop: [sise]}"], "--columns: drop: there is no column 'sise'; did you"),
-        (["--weight", "colour"], "cannot be taken as 'numeric'"),
+        (["--weight", "colour"], "cannot be read as 'numeric'"),
         (["--group", "size", "--columns", "{group: [colour]}"], "--group: --columns has another"),
         (["--group", "size", "--time", "size"], "--columns.time: 'size' is in 'group', too"),
     ],
@@ -289,7 +290,7 @@ def test_what_becomes_of_columns_and_what_is_odd_are_known_before_the_search(tmp
     search = automl.Search(SimpleNamespace(**options, minutes=1))
     assert search.columns == [
         ["who", "category", "", "30 features"],
-        ["id", "category", "", "dropped: 240 of 240 values are distinct names"],
+        ["id", "category", "", "dropped: 240 of 240 values are distinct (names or identifiers)"],
         ["x", "number", "", "1 feature"],
     ]
     (warning,) = search.warnings
@@ -307,6 +308,37 @@ def test_what_becomes_of_columns_and_what_is_odd_are_known_before_the_search(tmp
         ["id", "", "", "dropped: the study drops it"],
     ]
     assert search.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("door", "named", "hint"),
+    [
+        ("make", "GROUP: there is no column 'z'", "COLUMNS='{numeric: [income]"),
+        ("shell", "--group: there is no column 'z'", "--columns='{numeric: [income]"),
+        ("python", "group: there is no column 'z'", "columns={'numeric': ['income']"),
+    ],
+)
+def test_options_are_named_as_their_user_writes_them(
+    tmp_path, monkeypatch, capsys, door, named, hint
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(doors.DOOR, door)
+    rows = "".join(f"P{7 * i % 30:02d},{i % 13},{'ab'[7 * i % 30 % 2]}\n" for i in range(300))
+    (tmp_path / "mine.csv").write_text(f"who,x,y\n{rows}")
+    arguments = ["automl.py", "--data", "mine.csv", "--target", "y", "--cores", "1"]
+    monkeypatch.setattr(sys, "argv", [*arguments, "--group", "z"])
+    with pytest.raises(UserError, match=f"^{named}; known: who, x$"):
+        automl.main()
+    assert doors.DOOR not in os.environ  # which jobs inherit
+    monkeypatch.setenv(doors.DOOR, door)
+    for step in ("go_on", "deliver", "tell"):
+        monkeypatch.setattr(automl.Search, step, lambda self: None)
+    monkeypatch.setattr(sys, "argv", arguments)
+    automl.main()
+    said = capsys.readouterr().out
+    assert f"to change this: {hint}" in said
+    group = {"make": "GROUP=who", "shell": "--group=who", "python": "group='who'"}[door]
+    assert f"errors are too low: {group} divides by them" in said
 
 
 def test_a_table_on_the_terminal_is_aligned():
@@ -366,6 +398,14 @@ def test_a_file_of_test_rows_belongs_to_the_call(tmp_path, monkeypatch):
     (tmp_path / "mine.csv").write_text(f"x,y\n{rows}")
     (tmp_path / "more.csv").write_text("y,x\na,1\n")
     (tmp_path / "less.csv").write_text("y\na\n")
+    for name, text in (
+        ("no-rows", "x,y\n"),
+        ("words", "x,y\nred,a\n"),
+        ("others", "x,y\n1,c\n"),
+        ("unlabelled", "x\n1\n"),
+        ("long", "x,y\n1,a,2\n"),
+    ):
+        (tmp_path / f"{name}.csv").write_text(text)
     options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
     options["minutes"] = 1
     search = automl.Search(SimpleNamespace(**options))
@@ -379,6 +419,11 @@ def test_a_file_of_test_rows_belongs_to_the_call(tmp_path, monkeypatch):
     for test, line in (
         ("less.csv", "--test: 'less.csv' has no column 'x', which the table has"),
         ("none.csv", "--test: there is no file 'none.csv'"),
+        ("no-rows.csv", "--test: 'no-rows.csv' has no rows"),
+        ("words.csv", "--test: column 'x' of 'words.csv' has no number, unlike that of the table"),
+        ("others.csv", "--test: 'others.csv' has no row with a known value of 'y'"),
+        ("unlabelled.csv", "target: 'unlabelled.csv' has no column 'y'"),
+        ("long.csv", "--test: line 2 of 'long.csv' has 3 fields, the header has 2"),
     ):
         with pytest.raises(UserError, match=line):
             automl.Search(SimpleNamespace(**options | {"test": test}))

@@ -242,6 +242,54 @@ def test_make_knows_its_targets(command):
     run(["make", "--dry-run", *words[1:]])
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("ensemble DATA=x.csv GRUOP=who", "make ensemble has no GRUOP (did you mean GROUP?); its"),
+        (
+            "status studdy=x",
+            "make status has no studdy (did you mean STUDY?); its variables: CORES",
+        ),
+        ("ensemble TABLE=x.csv", "make ensemble has no TABLE; its variables: COLUMNS, CORES, DATA"),
+        (
+            "verify SAMPEL=1 SED=2",
+            "make verify has no SAMPEL (did you mean SAMPLE?) and no SED; its",
+        ),
+        ("CORRES=2", "make has no CORRES (did you mean CORES?); its variables: CORES, PLUGINS, P"),
+        ("status STUDY=x CORES=2 PYTHON=python3 OMP_NUM_THREADS=1", None),
+        ("demo schema PLUGINS=my_parts", None),
+    ],
+)
+def test_unknown_variables_of_make_cost_a_line(words, line):
+    done = subprocess.run(
+        ["make", "--dry-run", *words.split()],
+        cwd=ROOT, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if line is None:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert done.returncode == 2
+        (said,) = done.stderr.splitlines()
+        assert f"*** {line}" in said
+
+
+def test_variables_of_a_target_are_those_of_its_recipe():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    takes = {
+        name: {*words.split()} for name, words in re.findall(r"^TAKES\.(\S+) := (.*)$", text, re.M)
+    }
+    known = {"CORES", *set().union(*takes.values())}
+    phony = re.search(r"^\.PHONY: (.*)$", text, re.M)[1].split()
+    needs, uses = {}, {}
+    for target, before, recipe in re.findall(r"^([a-z-]+):(.*)\n((?:\t.*\n)*)", text, re.M):
+        needs[target] = {*before.split()} & {*phony}
+        uses[target] = {*re.findall(r"\$[({]?([A-Z]+)\b", recipe)} & known
+    assert {*uses} == {*phony}
+    for target in phony:
+        own = uses[target].union(*(uses[other] for other in needs[target]))
+        assert own - {"CORES"} == takes.get(target, set()), target
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda file: file.name)
 def test_scripts_have_the_options_that_are_documented(script):
     """With docstrings left out too, and without PYTHONPATH where the command has none."""
@@ -352,6 +400,8 @@ def test_make_on_a_finished_study(checkout):
         return run(["make", "-o", "env", *words, "CORES=2"], checkout.folder, PATH=path)
 
     assert "1 done; 5/5 evaluations" in make("status", "STUDY=study.yaml")
+    of_all = [line.split() for line in make("status").splitlines()]
+    assert of_all[1] == ["tiny", "1", "0", "1", "results/tiny/report/index.html"]
     assert "5 configurations of 'divbo-small'" in make("table-info", "TABLE=results/tiny")
     assert "Nothing would be made" in make("why", "STUDY=study.yaml")
     assert "no problem" in make("verify", "STUDY=study.yaml", "SAMPLE=1")

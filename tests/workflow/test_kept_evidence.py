@@ -28,16 +28,16 @@ def run(folder: Path, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_runs_are_made_once_and_kept_without_their_results(tmp_path):
+def test_repeats_are_done_once_and_kept_without_their_results(tmp_path):
     split = {"train": 60, "validation": 60, "resample": "per-repeat"}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump({**STUDY, "repeats": 2, "split": split}))
     nothing = run(tmp_path, "--minutes", "0")
     assert nothing == [
-        "evidence/tiny: 0 of 2 runs, 0 rows, 0 stale",
+        "evidence/tiny: 0 of 2 repeats, 0 rows, 0 stale",
         "  missing: wine, repeat 0",
         "  missing: wine, repeat 1",
     ]
-    assert run(tmp_path)[-1] == "evidence/tiny: 2 of 2 runs, 2 rows, 0 stale"
+    assert run(tmp_path)[-1] == "evidence/tiny: 2 of 2 repeats, 2 rows, 0 stale"
     file = tmp_path / "evidence/tiny/runs.csv"
     written = file.read_bytes()
     rows = list(csv.DictReader(written.decode().splitlines()))
@@ -48,7 +48,7 @@ def test_runs_are_made_once_and_kept_without_their_results(tmp_path):
     assert tuple(rows[0]) == evidence.COLUMNS
 
     shutil.rmtree(tmp_path / "results")
-    assert run(tmp_path) == ["evidence/tiny: 2 of 2 runs, 2 rows, 0 stale"]
+    assert run(tmp_path) == ["evidence/tiny: 2 of 2 repeats, 2 rows, 0 stale"]
     assert file.read_bytes() == written
     assert not (tmp_path / "results").exists()
 

@@ -320,9 +320,9 @@ def test_one_study_from_fetch_to_report_and_evidence(tmp_path):
         assert run.returncode == 0, run.stderr
         return run.stdout.splitlines()[-1]
 
-    assert evidence() == "evidence/shares: 2 of 2 runs, 6 rows, 0 stale"
+    assert evidence() == "evidence/shares: 2 of 2 repeats, 6 rows, 0 stale"
     about = json.loads((tmp_path / "results/shares/tables/wine/fixed/table.json").read_text())
     rows = pd.read_csv(tmp_path / "evidence/shares/runs.csv", dtype=str)
     assert set(rows.table) == {tables.checksum(about)[:12]}
     shutil.rmtree(tmp_path / "results")
-    assert evidence() == "evidence/shares: 2 of 2 runs, 6 rows, 0 stale"
+    assert evidence() == "evidence/shares: 2 of 2 repeats, 6 rows, 0 stale"

@@ -15,8 +15,9 @@ def deliverables(results: Results) -> pd.DataFrame:
         One row per data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
         ``std`` (test loss and its standard deviation over repeats, divisor n - 1), ``validation``
         (lowest observed), ``members`` (number of unique ones), ``milliseconds`` (to predict 1000
-        rows: the sum over the members, on validation and test rows; NaN if unknown) and ``seconds``
-        (to fit and predict all evaluations of a run). Runs without a model are treated as in
+        rows: the sum over the members, scaled from the validation and test rows; NaN if unknown),
+        ``rows`` (number of these; NaN if unknown) and ``seconds`` (to fit and predict all
+        evaluations of a run). Runs without a model are treated as in
         ``Losses.with_failures``.
     """
     compared, keys = results.compared, ["dataset", "method"]
@@ -27,9 +28,9 @@ def deliverables(results: Results) -> pd.DataFrame:
     last = compared.scores[compared.scores["iteration"] == compared.scores["iteration"].max()]
     means = last.astype({"dataset": str, "method": str}).groupby(keys)
     table["members"] = means["members"].mean()
-    rows = results.datasets.set_index("dataset")[["validation", "test"]].sum(axis=1)
-    per_row = means["predict_seconds"].mean() / rows.reindex(table.index, level="dataset")
-    table["milliseconds"] = 1e6 * per_row
+    rows = results.datasets.set_index("dataset")[["validation", "test"]].sum(axis=1, skipna=False)
+    table["rows"] = rows.reindex(table.index, level="dataset")
+    table["milliseconds"] = 1e6 * means["predict_seconds"].mean() / table["rows"]
     runs = last[["dataset", "method", "repeat"]].astype({"dataset": str, "method": str})
     runs["search"] = runs["method"].map(
         {m: p["search"] for m, p in results.study["methods"].items()}
@@ -38,3 +39,23 @@ def deliverables(results: Results) -> pd.DataFrame:
     runs = runs.join(spent, on=["dataset", "search", "repeat"])
     table["seconds"] = runs.groupby(keys)["fit_seconds"].mean()
     return table.reset_index()
+
+
+def measured_on(rows: pd.Series, replayed: bool) -> str:
+    """Describe how many rows the milliseconds of :func:`deliverables` were measured on.
+
+    Parameters
+    ----------
+    rows
+        The column ``rows``.
+    replayed
+        Whether the searches were replayed on tables.
+    """
+    low, high = int(rows.min()), int(rows.max())
+    size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    when = "recorded when the table was made" if replayed else "measured once after each fit"
+    fixed = ". The fixed cost of a call is scaled, too, so 1000 rows may take less"
+    return (
+        f"on the {size} validation and test rows of a data set, {when}, and scaled to 1000 rows"
+        f"{fixed if low < 1000 else ''}"
+    )

@@ -1,6 +1,7 @@
 """The size of a difference, as opposed to its significance: effect sizes and intervals."""
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -70,7 +71,8 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
     """95 % intervals of differences in mean error and mean rank, with data sets as units.
 
     They use Student's t: bootstrap percentiles over few data sets give too short intervals
-    (coverage 84 to 88 % with six).
+    (coverage 84 to 88 % with six). Intervals of ranks are clipped to the possible differences, from
+    1 - k to k - 1 for k methods.
 
     Parameters
     ----------
@@ -96,8 +98,9 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
         difference = values[others].sub(values[method], axis=0)
         table[name] = difference.mean()
         half = stdtrit(n - 1, 1 - LEVEL / 2) * difference.sem() if n > 1 else np.nan
-        table[f"{name}_low"] = (table[name] - half).round(DIGITS)
-        table[f"{name}_high"] = (table[name] + half).round(DIGITS)
+        most = len(others) if name == "rank" else np.inf
+        table[f"{name}_low"] = (table[name] - half).clip(-most, most).round(DIGITS)
+        table[f"{name}_high"] = (table[name] + half).clip(-most, most).round(DIGITS)
     shifts = errors[others].sub(errors[method], axis=0).to_numpy()
     return table.assign(detectable=[detectable(shift) for shift in shifts.T])
 
@@ -136,11 +139,28 @@ def _factor(n: int, power: float, level: float) -> float:
     )
 
 
-def by_chance(table: pd.DataFrame) -> str:
-    """Return how many of :func:`intervals` would exclude 0 by chance, and how many do."""
-    k = len(table)
-    ends = table["error_low"], table["error_high"]
-    found = int((((ends[0] > 0) | (ends[1] < 0)) & (ends[0] < ends[1])).sum())
+def by_chance(table: pd.DataFrame, shown: Sequence[str] = ("error",)) -> str:
+    """Return how many of :func:`intervals` would exclude 0 by chance, and how many do.
+
+    Parameters
+    ----------
+    table
+        Result of :func:`intervals`.
+    shown
+        The kinds of intervals that are shown, ``error`` or ``rank``: all of them count. Default:
+        ``error``.
+
+    Returns
+    -------
+    text
+        A sentence; empty without any interval. Those without width, of a difference that is the
+        same on all data sets, do not count.
+    """
+    ends = [(table[f"{name}_low"], table[f"{name}_high"]) for name in shown]
+    k = sum(int((low < high).sum()) for low, high in ends)
+    found = sum(int((((low > 0) | (high < 0)) & (low < high)).sum()) for low, high in ends)
+    if not k:
+        return ""
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
         f"Of {comparisons} without any true effect, about {LEVEL * k:.2g} would have an "

@@ -88,6 +88,12 @@ class Results:
         return list(self.study["methods"])
 
     @property
+    def single(self) -> list[str]:
+        """The methods that deliver the best single pipeline instead of an ensemble."""
+        types = {name: e["type"] for name, e in self.study["ensembles"].items()}
+        return [m for m, p in self.study["methods"].items() if types[p["ensemble"]] == "best"]
+
+    @property
     def reference(self) -> str:
         """The method to compare the others with."""
         named = (self.study.get("report") or {}).get("reference")

@@ -58,6 +58,11 @@ def _text(value: Any) -> str:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
+def replayed(manifests: pd.DataFrame) -> bool:
+    """Return whether searches were replayed: their evaluations looked up in tables."""
+    return "table" in manifests and bool(manifests["table"].notna().any())
+
+
 def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     """Explain on how many entries searches were replayed, and what this can and cannot show.
 
@@ -75,18 +80,17 @@ def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     text
         Empty if no search was replayed.
     """
-    if "table" not in manifests or manifests["table"].isna().all():
+    if not replayed(manifests):
         return ""
-    replayed = manifests["table"].dropna()
-    sizes = sorted({table["entries"] for table in replayed})
+    sizes = sorted({table["entries"] for table in manifests["table"].dropna()})
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     most = "up to " if len(sizes) > 1 else ""
     share = f" ({most}{100 * budget / sizes[0]:.0f} % of them are evaluated)" if budget else ""
     where = f" and split (the repeats cycle through {splits})" if splits > 1 else ""
     return (
         f"The searches were replayed on tables of {size} configurations per data set{where}: they "
-        f"choose among these{share}, and the result of each is looked up. Seconds of fitting are "
-        "those measured when the table was made. This compares searches on the same pipelines, "
-        "with as many repeats as one likes; it cannot show what a search would find outside its "
-        "table, and the more of a table is evaluated, the less searches can differ."
+        f"choose among these{share}, and the result of each is looked up. Times of fitting and "
+        "predicting are those recorded when the table was made. This compares searches on the same "
+        "pipelines, with as many repeats as one likes; it cannot show what a search would find "
+        "outside its table, and the more of a table is evaluated, the less searches can differ."
     )

@@ -137,7 +137,7 @@ def lowest(errors: pd.DataFrame) -> pd.Series:
 
 
 def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
-    """Average rank at every iteration, ranked within each run (Figures 3 and 4c).
+    """Average rank at every iteration, ranked within each repeat (Figures 3 and 4c).
 
     Returns
     -------

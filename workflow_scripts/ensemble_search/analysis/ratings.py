@@ -30,7 +30,9 @@ def ratings(errors: pd.DataFrame) -> pd.DataFrame:
         Index: the methods. ``win_rate``: share of the other methods that a method beats, mean over
         data sets; with k methods, it is (k - average rank) / (k - 1). ``elo``: the rating, with
         mean :data:`MEAN` over the methods. ``elo_low``, ``elo_high``: its 95 % interval, NaN if it
-        cannot be estimated, with fewer than two data sets or if all give the same rating.
+        cannot be estimated, as that of the rank (``ranks.rank_intervals``): with fewer than two
+        data sets, or if the method has the same rank on all; its rating then varies only with the
+        wins of the others.
     """
     from scipy.special import stdtrit
 
@@ -43,7 +45,8 @@ def ratings(errors: pd.DataFrame) -> pd.DataFrame:
     half = np.full(k, np.nan)
     if n > 1:
         deviation = np.sqrt((n - 1) * elo[1:].var(axis=0))
-        half = np.where(deviation > 1e-6, stdtrit(n - 1, 0.975) * deviation, np.nan)
+        varies = np.ptp(won.sum(axis=2), axis=0) > 0
+        half = np.where(varies, stdtrit(n - 1, 0.975) * deviation, np.nan)
     against = (total.sum(axis=1) - n / 2) / (n * (k - 1)) if n and k > 1 else np.full(k, np.nan)
     ends = {"elo_low": elo[0] - half, "elo_high": elo[0] + half}
     return pd.DataFrame({"win_rate": against, "elo": elo[0], **ends}, index=errors.columns)

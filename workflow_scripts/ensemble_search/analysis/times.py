@@ -42,6 +42,27 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
     return table[columns]
 
 
+def total(times: pd.DataFrame, replayed: bool) -> str:
+    """Describe how long all searches took together; for replays, which part of it is recorded.
+
+    Parameters
+    ----------
+    times
+        Result of :func:`time_spent`.
+    replayed
+        Whether the searches were replayed on tables.
+    """
+    runs = times["runs"]
+    own = (runs * (times["suggest"] + times["rest"].fillna(0))).sum()
+    fit = (runs * times["fit"]).sum()
+    if replayed:
+        return (
+            f"{duration(own)} of replaying in total, and {duration(fit)} of fitting recorded when "
+            "the tables were made (wall-clock time)"
+        )
+    return f"{duration(own + fit)} of search in total (wall-clock time)"
+
+
 def _rest(manifests: pd.DataFrame) -> pd.Series:
     """Seconds of every job spent neither on fitting nor on suggesting, by search."""
     names = ["search", "rest_seconds", "job_seconds", "wall_seconds", "resumed_after"]

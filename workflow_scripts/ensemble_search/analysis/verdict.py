@@ -1,6 +1,6 @@
 """A reader's first questions, answered: which method wins, by how much, and how certainly."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -28,7 +28,8 @@ class Verdict:
         with the leader, ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over
         data sets) and ``detectable`` (from ``effects.intervals``).
     leader
-        The method with the lowest average rank; None if there is nothing to compare.
+        The method with the lowest average rank; None if several share it, or there is nothing to
+        compare.
     """
 
     headline: str
@@ -37,8 +38,13 @@ class Verdict:
     leader: str | None
 
 
-def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verdict:
+def verdict(
+    compared: Comparison, reference: str, splits: Sequence[str], single: Collection[str] = ()
+) -> Verdict:
     """Return which method has the lowest test loss, by how much, and with what certainty.
+
+    A method is only said to rank best if its lead is significant, over data sets or on some of
+    them.
 
     Parameters
     ----------
@@ -48,6 +54,9 @@ def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verd
         The method of interest, chosen before the results were seen.
     splits
         The split of every repeat.
+    single
+        Methods that deliver the best pipeline of their search instead of an ensemble. Default:
+        none.
     """
     losses = compared.losses
     final = ranks.final_errors(compared)
@@ -64,31 +73,44 @@ def verdict(compared: Comparison, reference: str, splits: Sequence[str]) -> Verd
     if compared.scores["test_error"].isna().all():
         text = "No method ever had a model: every evaluation failed. See Failures."
         return Verdict(text, [_reach(compared, splits)], summary, None)
-    best = summary["rank"].round(9)
-    leaders = list(summary.index[best == best.min()])
-    if len(leaders) > 1:
-        text = (
-            f"{_and(leaders)} share the lowest average rank in test {losses.title}, "
-            f"{best.min():.2f} of {len(compared.methods)}."
-        )
-        sentences = [_power(final), _reach(compared, splits)]
-        return Verdict(text, [s for s in sentences if s], summary, None)
-    leader, runner = summary.index[:2]
-    sure, evidence = _sure(final, summary, leader, runner)
+    places = summary["rank"].round(9)
+    leaders = list(places.index[places == places.iloc[0]])
     scope = f"{len(compared.methods)} methods"
     if compared.left_out:
         scope += f" compared so far, {len(compared.left_out)} left out"
-    headline = (
-        f"{leader} ranks best in test {losses.title} (average rank {best[leader]:.2f} of {scope}); "
-        f"{sure}."
-    )
-    sentences = [_margin(summary, leader, runner, losses), evidence]
-    sentences.append(_seen(summary.loc[runner, "detectable"], losses))
+    rank = f"{places.iloc[0]:.2f} of {scope}"
+    alone = _alone(leaders, single)
+    if len(leaders) > 1:
+        text = f"{_and(leaders)} share the lowest average rank in test {losses.title}, {rank}."
+        means = ", ".join(f"{m} {losses.text(summary.loc[m, 'error'])}" for m in leaders)
+        means = f"Their mean test {losses.plural} over the data sets: {means}."
+        sentences = [means, alone, _power(final), _reach(compared, splits)]
+        return Verdict(text, [s for s in sentences if s], summary, None)
+    leader = leaders[0]
+    runners = list(places.index[places == places.iloc[1]])
+    sure, claim, evidence = _sure(final, summary, leader, runners)
+    headline = f"{leader} ranks best in test {losses.title} (average rank {rank}); {claim}."
+    if not sure:
+        headline = (
+            f"No method is clearly the best in test {losses.title}: {leader} has the lowest "
+            f"average rank ({rank}), but {claim}."
+        )
+    sentences = [alone, _margins(summary, leader, runners, losses), evidence]
+    sentences.append(_seen(summary.loc[runners, "detectable"], leader, losses))
     sentences.append(_interval(summary, leader, len(compared.datasets)))
-    if reference in compared.methods and reference not in (leader, runner):
+    if reference in compared.methods and reference not in (leader, *runners):
         sentences.append(_about(summary, leader, reference, losses))
     sentences += [_power(final), _reach(compared, splits)]
     return Verdict(headline, [s for s in sentences if s], summary, leader)
+
+
+def _alone(leaders: list[str], single: Collection[str]) -> str:
+    """Name the leaders that are not ensembles."""
+    alone = [name for name in leaders if name in single]
+    if not alone:
+        return ""
+    does, their = ("delivers", "its") if len(alone) == 1 else ("deliver", "their")
+    return f"{_and(alone)} {does} the single best pipeline of {their} search, not an ensemble."
 
 
 def _summary(final: pd.DataFrame) -> pd.DataFrame:
@@ -96,7 +118,8 @@ def _summary(final: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame({"rank": ranks.mean_error_ranks(final).mean()})
     table = table.join(ranks.rank_intervals(final)).assign(error=errors.mean())
     table = table.join(ratings(errors))
-    table = table.reindex(final.columns).sort_values("rank", kind="stable")
+    table = table.reindex(final.columns)
+    table = table.loc[table["rank"].round(9).sort_values(kind="stable").index]
     tests = ["difference", "lower", "equal", "higher", "p", "p_holm", "detectable"]
     if len(table) < 2 or errors.empty:
         return table.reindex(columns=[*table.columns, *tests])
@@ -104,58 +127,96 @@ def _summary(final: pd.DataFrame) -> pd.DataFrame:
     return table.join(found).join(effects.intervals(errors, table.index[0])["detectable"])
 
 
-def _margin(summary: pd.DataFrame, leader: str, runner: str, losses: Losses) -> str:
-    row = summary.loc[runner]
-    n = int(row["lower"] + row["equal"] + row["higher"])
-    direction = "below" if row["difference"] >= 0 else "above"
-    where = (
-        f"on average over {n} data sets: lower on {row['lower']:.0f}, equal on "
-        f"{row['equal']:.0f}, higher on {row['higher']:.0f}"
-        if n > 1
-        else "on the one data set compared"
-    )
+def _margins(summary: pd.DataFrame, leader: str, runners: list[str], losses: Losses) -> str:
+    """Compare the leader's mean loss with those of the methods that share the next rank."""
+    n = int(summary.loc[runners[0], ["lower", "equal", "higher"]].sum())
+    where = f"on average over {n} data sets" if n > 1 else "on the one data set compared"
+    parts = []
+    for runner, row in summary.loc[runners].iterrows():
+        numbers = losses.text(row["error"])
+        if n > 1:
+            numbers += (
+                f"; lower on {row['lower']:.0f}, equal on {row['equal']:.0f}, "
+                f"higher on {row['higher']:.0f}"
+            )
+        side = "below" if row["difference"] >= 0 else "above"
+        parts.append(f"{losses.size(row['difference'])} {side} that of {runner} ({numbers})")
+    own = losses.text(summary.loc[leader, "error"])
+    shared = f"shared by {_and(runners)}" if len(runners) > 1 else f"that of {runners[0]}"
     return (
-        f"Next is {runner} with rank {row['rank']:.2f}. {leader}'s mean test {losses.title} "
-        f"({losses.text(summary.loc[leader, 'error'])}) is {losses.size(row['difference'])} "
-        f"{direction} that of {runner} ({losses.text(row['error'])}), {where}."
+        f"The next average rank is {summary.loc[runners[0], 'rank']:.2f}, {shared}. "
+        f"{leader}'s mean test {losses.title} ({own}), {where}, is {_and(parts)}."
     )
 
 
-def _sure(final: pd.DataFrame, summary: pd.DataFrame, leader: str, runner: str) -> tuple[str, str]:
-    """Assess the lead over the runner-up: over data sets if there are enough, else over repeats."""
+def _sure(
+    final: pd.DataFrame, summary: pd.DataFrame, leader: str, runners: list[str]
+) -> tuple[bool, str, str]:
+    """Assess the lead over those with the next rank, over data sets if there are enough.
+
+    Otherwise it is assessed over repeats. Returns whether the leader may be called the best, a
+    clause that says why, and the tests in words.
+    """
     n = final.index.get_level_values("dataset").nunique()
     pairs = final.groupby(level="dataset").size()
     if wilcoxon.smallest_p(n) <= ALPHA:
         others = summary.index[1:]
         errors = ranks.means(final)
-        p = summary.loc[runner, "p_holm"]
-        beaten = int((summary.loc[others, "p_holm"] <= ALPHA).sum())
+        p = summary["p_holm"]
+        beaten = int((p[others] <= ALPHA).sum())
         # The average rank over all methods may favour a method that loses to the runner-up.
-        secure = p <= ALPHA and wilcoxon.rank_biserial(errors[runner], errors[leader]) > 0
-        claim = "is significant" if secure else "is not significant"
+        unsure = [
+            runner
+            for runner in runners
+            if p[runner] > ALPHA or wilcoxon.rank_biserial(errors[runner], errors[leader]) <= 0
+        ]
+        against = _and([f"against {runner} {p_is(p[runner])}" for runner in runners])
         return (
-            f"its lead over {runner}, the runner-up, {claim}",
+            not unsure,
+            _lead(unsure, runners, "is not") if unsure else _lead(runners, runners, "is"),
             f"Paired over the {n} data sets (Wilcoxon signed-rank, Holm-adjusted for "
-            f"{len(others)} comparisons) {leader} differs significantly from {beaten} of the "
-            f"{len(others)} other methods; against {runner} {p_is(p)}. The leader was "
-            "picked after seeing the results, so these p-values are optimistic.",
+            f"{counted(len(others), 'comparison')}) {leader} differs significantly from {beaten} "
+            f"of the {counted(len(others), 'other method')}; {against}. The leader was picked "
+            "after seeing the results, so these p-values are optimistic.",
         )
     possible = pairs.map(wilcoxon.smallest_p) <= ALPHA
     if not possible.any():
-        return "there are too few data sets and repeats to rule out chance", ""
-    tests = wilcoxon.compare(final[[leader, runner]], leader)
-    count = tests["outcome"].value_counts().reindex(["better", "same", "worse"], fill_value=0)
-    if count["better"] and not count["worse"]:
-        secure = f"its lead over {runner} is significant on {count['better']} of {n} data sets"
-    elif count["better"]:
-        secure = f"against {runner}, the runner-up, the results are mixed"
+        return False, "there are too few data sets and repeats to rule out chance", ""
+    tests = wilcoxon.compare(final[[leader, *runners]], leader)
+    counts = pd.crosstab(tests["method"], tests["outcome"])
+    counts = counts.reindex(index=runners, columns=["better", "same", "worse"], fill_value=0)
+    unsure = list(counts.index[counts["better"] == 0])
+    mixed = list(counts.index[(counts["better"] > 0) & (counts["worse"] > 0)])
+    if unsure:
+        claim = _lead(unsure, runners, "is not")
+    elif mixed:
+        claim = f"against {_of(mixed, runners)}, the results are mixed"
     else:
-        secure = f"its lead over {runner}, the runner-up, is not significant"
-    return secure.replace("1 of 1 data sets", "the one data set"), (
+        least = counts["better"].min()
+        on = "the one data set" if n == 1 else f"{least} of {n} data sets"
+        claim = _lead(runners, runners, "is")
+        claim += f" on {'at least ' if len(runners) > 1 else ''}{on}"
+    found = [
+        f"better than {runner} on {row['better']}, worse on {row['worse']}, and neither on "
+        f"{row['same']}"
+        for runner, row in counts.iterrows()
+    ]
+    return (
+        not unsure and not mixed,
+        claim,
         f"With {counted(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
-        f"signed-rank, p ≤ {ALPHA}) {leader} is better than {runner} on {count['better']}, worse "
-        f"on {count['worse']}, and neither on {count['same']}."
+        f"signed-rank, p ≤ {ALPHA}) {leader} is {'; '.join(found)}.",
     )
+
+
+def _lead(names: list[str], runners: list[str], verb: str) -> str:
+    return f"its lead over {_of(names, runners)}, {verb} significant"
+
+
+def _of(names: list[str], runners: list[str]) -> str:
+    """Name some of the runners-up: ``B, the runner-up``, or one of several, ``B, a runner-up``."""
+    article = ("a " if len(names) == 1 else "") if len(names) < len(runners) else "the "
+    return f"{_and(names)}, {article}runner{'s' if len(names) > 1 else ''}-up"
 
 
 def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
@@ -164,28 +225,34 @@ def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
         return ""
     return (
         f"Over data sets like these {n}, {leader}'s average rank is between {row['low']:.2f} and "
-        f"{row['high']:.2f} (95 % interval by Student's t)."
+        f"{row['high']:.2f} (95 % interval by Student's t, clipped to 1 and {len(summary)})."
     )
 
 
-def _seen(detectable: float, losses: Losses) -> str:
-    """Return the difference that the study could have detected."""
-    if pd.isna(detectable):
+def _seen(detectable: pd.Series, leader: str, losses: Losses) -> str:
+    """Return the differences from each runner-up that the study could have detected."""
+    if detectable.isna().any():
         return ""
+    sizes = [
+        f"between {leader} and {name} of at least {losses.size(d)}"
+        for name, d in detectable.items()
+    ]
     return (
-        f"Between these two, this study can detect a difference of {losses.size(detectable)} or "
-        f"more with {100 * effects.POWER:g} % power (two-sided t-test over the data sets at "
-        f"{100 * effects.LEVEL:g} %)."
+        f"This study can detect a difference {_and(sizes)}, with {100 * effects.POWER:g} % power "
+        f"(two-sided t-test over the data sets at {100 * effects.LEVEL:g} %)."
     )
 
 
 def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -> str:
-    place = list(summary.index).index(reference) + 1
-    row = summary.loc[reference]
+    row, places = summary.loc[reference], summary["rank"].round(9)
+    place = int((places < places[reference]).sum()) + 1
+    equal = [m for m in places.index[places == places[reference]] if m != reference]
+    shared = f", shared with {_and(equal)}" if equal else ""
     return (
         f"{reference}, the reference method, has average rank {row['rank']:.2f} (place {place} of "
-        f"{len(summary)}); its mean test {losses.title} is {losses.size(row['difference'])} "
-        f"{'above' if row['difference'] >= 0 else 'below'} that of {leader}."
+        f"{len(summary)}{shared}); its mean test {losses.title} is "
+        f"{losses.size(row['difference'])} {'above' if row['difference'] >= 0 else 'below'} "
+        f"that of {leader}."
     )
 
 

@@ -1,6 +1,6 @@
 """Properties of a data set that make a study's errors too low or uncertain: one line each."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +23,21 @@ EVIDENCE = 5
 RARE = 0.01
 #: Report held-out rows that are also training rows from this share on.
 DUPLICATED = 0.01
+#: Numbers such as 9999 that may stand for missing values: at most so many distinct ones, in this
+#: share of the rows or more, whose distance from so many distinct others or more is above this
+#: share of their range.
+CODES, OFTEN, OTHERS, FAR = 3, 0.01, 10, 0.5
+#: Metrics that count classes alike, so that errors in a rare class raise them.
+ALIKE = {"balanced-error", "f1", "auc", "average-precision", "matthews"}
 
 
 def notes(
-    frame: "pd.DataFrame | Stored", described: Mapping[str, Any], rows: Mapping[str, np.ndarray]
+    frame: "pd.DataFrame | Stored",
+    described: Mapping[str, Any],
+    rows: Mapping[str, np.ndarray],
+    metric: str | None = None,
 ) -> list[str]:
-    """Look for rare classes, groups, leaks and duplicated rows.
+    """Look for rare classes, groups, leaks, duplicated rows, and odd names and numbers.
 
     Parameters
     ----------
@@ -36,14 +45,18 @@ def notes(
         Content of ``dataset.parquet`` and ``dataset.json``.
     rows
         Rows of the data set by part, training rows in random order.
+    metric
+        The loss that a search minimises, if known.
 
     Returns
     -------
     notes
         One line per class with less than 1 % of the rows; per column whose values repeat and, on
         training rows, predict the target alone, although neighbouring values do not; per column
-        that predicts it nearly perfectly; and on test or validation rows that are also training
-        rows, if they are at least five, 1 % of the rows, and twice as many as by chance.
+        that predicts it nearly perfectly; per numeric column with a number far from all others in
+        1 % of the rows, such as 9999; on columns whose names differ only by spaces or letter case;
+        and on test or validation rows that are also training rows, if they are at least five, 1 %
+        of the rows, and twice as many as by chance.
     """
     import pandas as pd
 
@@ -51,7 +64,8 @@ def notes(
     labels = _Labels(target, bool(described["classes"]))
     most = max(ROWS, CELLS // len(described["columns"]))
     own = train[:most]
-    found, hashes, alike = [*_rare(described["classes"])], _hashes(target), 1.0
+    found, hashes, alike = [*_rare(described["classes"], metric)], _hashes(target), 1.0
+    found += _same_names([described["target"], *described["columns"]])
     for name in described["columns"]:
         values = frame[name]
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + _hashes(values)
@@ -60,11 +74,13 @@ def notes(
         present = codes >= 0
         if said := _column(name, labels.of(own[present]), codes[present], words):
             found.append(said)
+        if values.dtype.kind == "f":
+            found += _stand_ins(name, words.to_numpy(), np.bincount(codes[present]))
     if labels.classes:
         alike *= _alike(labels.values)
     found += _duplicated(hashes, rows, alike)
     if "group" in described.get("of_rows", {}):
-        found = [said for said in found if "GROUP=" not in said]
+        found = [said for said in found if "columns: {group:" not in said]
     return found
 
 
@@ -85,18 +101,51 @@ class _Labels:
         return other
 
 
-def _rare(classes: Mapping[str, int]) -> Iterator[str]:
+def _rare(classes: Mapping[str, int], metric: str | None) -> Iterator[str]:
     rows = sum(classes.values())
     rare = {label: n for label, n in classes.items() if n < RARE * rows}
     if not rare:
         return
     label = min(rare, key=lambda label: (rare[label], label))
     more = f" (and {len(rare) - 1} more such classes)" if len(rare) > 1 else ""
-    yield (
-        f"class '{label}' has {rare[label]} of {rows} rows{more}: never to predict it adds "
-        f"only {rare[label] / rows:.2g} to the error; METRIC=balanced-error counts classes alike, "
-        "and log-loss judges the probabilities"
-    )
+    said = f"class '{label}' has {rare[label]} of {rows} rows{more}: "
+    if metric in ALIKE:
+        yield f"{said}too few to learn and to test it well; more rows of it would help"
+        return
+    effect = f"never to predict it adds only {rare[label] / rows:.2g} to the error"
+    if metric not in (None, "error"):
+        effect = f"it hardly counts in the {metric}"
+    judged = "" if metric == "log-loss" else ", and log-loss judges the probabilities"
+    yield f"{said}{effect}; 'metric: balanced-error' counts classes alike{judged}"
+
+
+def _same_names(names: Iterable[str]) -> Iterator[str]:
+    """Describe the first two names that differ only by spaces or letter case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault("".join(name.split()).casefold(), name)
+        if other != name:
+            yield (
+                f"the names of the columns '{other}' and '{name}' differ only by spaces or letter "
+                "case: if both are the same, merge them, or drop one"
+            )
+            return
+
+
+def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[str]:
+    """Describe sorted numbers at an end of a column that may stand for missing values."""
+    for k in range(1, min(CODES, len(numbers) - OTHERS) + 1):
+        for own, rest in ((slice(-k, None), slice(-k)), (slice(k), slice(k, None))):
+            n, (low, *_, high) = counts[own], numbers[rest]
+            gap = max(numbers[own].min() - high, low - numbers[own].max())
+            if n.min() >= EVIDENCE and n.sum() >= OFTEN * counts.sum() and gap > FAR * (high - low):
+                listed = ", ".join(f"{number:g}" for number in numbers[own])
+                yield (
+                    f"column '{name}' has {listed} in {n.sum()} of {counts.sum()} training rows, "
+                    f"far from its other values, {low:g} to {high:g}: if that stands for missing "
+                    "values, leave these fields empty"
+                )
+                return
 
 
 def _column(name: str, labels: _Labels, codes: np.ndarray, words: Any) -> str:
@@ -122,7 +171,7 @@ def _column(name: str, labels: _Labels, codes: np.ndarray, words: Any) -> str:
         return (
             f"column '{name}' may name groups: its {k} values repeat, and by themselves predict "
             f"{100 * alone:.0f} % of the target. If new rows are of other values, errors are too "
-            f"low: GROUP={name} divides by them ('columns: {{group: {name}}}' in a study)"
+            f"low: 'columns: {{group: [{name}]}}' divides by them"
         )
     if max(alone, beside) >= LEAK:
         return (
@@ -186,6 +235,6 @@ def _duplicated(hashes: np.ndarray, rows: Mapping[str, np.ndarray], alike: float
                 yield (
                     f"{own.sum()} of {len(own)} {part} rows are equal to training rows, target "
                     "included: the error on them is too low; if they are copies, remove them, or "
-                    "name a column that copies share (GROUP=)"
+                    "name a column that copies share with 'columns: {group: [name]}'"
                 )
                 return

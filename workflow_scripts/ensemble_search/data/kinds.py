@@ -107,7 +107,7 @@ class Column:
 
         kind, values = self._by_type()
         if kind is None:
-            return f"{values} are not features"
+            return f"{values} cannot be features"
         if kind == "categorical":
             blank = values.map(_invisible, na_action="ignore").eq(True)
             self.missing.update(values[blank].value_counts().to_dict())
@@ -140,7 +140,7 @@ class Column:
                     self.missing.update(map(preparation.word, odd))
                 self.read = preparation.EIGHT_DIGITS
         if kind == "boolean" or values is None:
-            raise UserError(f"{self.what} cannot be taken as 'date': {DATES_ARE}")
+            raise UserError(f"{self.what} cannot be read as 'date': {DATES_ARE}")
         return "date", values
 
     def look_at(self, kind: str, values: "pd.Series") -> None:
@@ -152,12 +152,12 @@ class Column:
         if self.missing:
             self._note(f"has {_as_missing(self.missing)}")
         if kind == "numeric":
-            apart = f"; {self._remedy('categorical')} keeps them apart"
+            apart = f"; {self._remedy('categorical')} keeps them distinct"
             for said in losses(self.values, self.rounded, apart):
                 self._note(said)
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
-            self._note(f"holds {value}; the base preparation drops it")
+            self._note(f"has {value}; the base preparation drops it")
         elif kind in ("numeric", "date") and not prepare.varies(_as_numbers(kind, present)):
             self._note(
                 f"is dropped by the base preparation: its variance is {prepare.MIN_VARIANCE:g} or "
@@ -167,19 +167,19 @@ class Column:
             self._look_at_categories(present, distinct)
         elif kind == "numeric" and 2 * (single := present.astype(np.float32).nunique()) <= distinct:
             self._note(
-                f"has {distinct} different numbers, {single} in single precision, which some "
-                f"learners use; subtract a number such as {present.min():.0f} from them"
+                f"has {distinct} distinct numbers, but {single} in single precision, which some "
+                f"learners use; subtract a constant such as {present.min():.0f}"
             )
         elif kind == "numeric" and self.role is None and len(present) >= ROW_IDS:
             if distinct == len(values) and (counts := _counts_rows(present.to_numpy())):
                 self._note(
-                    f"{counts}, as row numbers do: it is kept, because an order may mean "
-                    f"something; where it does not, {self._remedy('drop')} leaves it out"
+                    f"{counts}, like row numbers: it is kept, because the order may be "
+                    f"informative; if it is not, remove it with {self._remedy('drop')}"
                 )
             elif _eight_digits(values, NEARLY) is not None:
                 self._note(
-                    f"holds numbers such as {present.iloc[0]:.0f}, which may be dates; "
-                    f"{self._remedy('date')} takes them as such"
+                    f"has numbers such as {present.iloc[0]:.0f}, which may be dates; "
+                    f"{self._remedy('date')} reads them as dates"
                 )
 
     def _look_at_categories(self, present: "pd.Series", distinct: int) -> None:
@@ -187,28 +187,30 @@ class Column:
         if len(counts):
             names = counted(counts.to_dict())
             one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
-            self._note(f"{one}, with the values that are missing")
+            self._note(f"{one}, together with missing values")
         if distinct <= MOST_ALIKE and (alike := twins(present)):
             one, other, how = alike
             both = f"{short(one)} and {short(other)}"
-            self._note(f"has {both}, which {how}; if they are one, write them alike")
+            self._note(f"has {both}, which {how}; if they mean the same, write them the same way")
         elif not prepare.is_code(present) and (odd := _beside_two(present)):
-            self._note(f"has {odd}, which makes a column of its own; correct or empty mistakes")
+            self._note(
+                f"has {odd}, which becomes a feature; if it is a mistake, correct or clear it"
+            )
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
         use = prepare.use_of(present, self.asked)
         if use is None:
-            like = "UUIDs" if present.str.fullmatch(UUID).all() else "as names and identifiers have"
+            like = "UUIDs" if present.str.fullmatch(UUID).all() else "names or identifiers"
             self._note(
                 f"is dropped by the base preparation: {among} ({like}){self._unread(present)}"
             )
         elif use == "text":
-            self._note(f"has {among}: text, whose words become columns{self._unread(present)}")
+            self._note(f"has {among}: text, whose words become features{self._unread(present)}")
         elif distinct > prepare.MAX_CODES:
             code = use == "numeric"
-            becomes = "codes, taken as one number" if code else "each makes a column"
+            becomes = "codes, used as one number" if code else "each becomes a feature"
             self._note(f"has {among}: {becomes}{'' if code else self._unread(present)}")
         elif unread := self._unread(present):
-            self._note(f"has {among}: each makes a column{unread}")
+            self._note(f"has {among}: each becomes a feature{unread}")
 
     def _unread(self, present: "pd.Series") -> str:
         """Explain how to write numbers or dates, if nearly all texts look like these."""
@@ -217,10 +219,10 @@ class Column:
             return ""
         if prepare.is_code(present):
             few = present.nunique() <= prepare.MAX_CODES
-            return "" if few else f"; {self._remedy('numeric')} takes these integers as numbers"
+            return "" if few else f"; {self._remedy('numeric')} reads these integers as numbers"
         begun = present.str.startswith("P").mean() >= NEARLY
         if begun and present.str.fullmatch(readings.DURATION).mean() >= NEARLY:
-            return "; it looks like durations: write them as numbers in one unit"
+            return "; they look like durations: write them as numbers in one unit"
         if present.nunique() <= FEW:
             return ""
         digits, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
@@ -231,7 +233,7 @@ class Column:
         few = shapes.nunique() <= len(readings.MONTHS)
         if ((digits > 0) & ((digits >= letters) | few) & ~name).mean() < NEARLY:
             return ""
-        return f"; it looks like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
+        return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
 
     def _note(self, said: str) -> None:
         self.notes.append(f"column '{self.name}' {said}")
@@ -251,7 +253,7 @@ class Column:
         if pd.api.types.is_bool_dtype(dtype):
             return "boolean", column.astype("boolean")
         if pd.api.types.is_complex_dtype(dtype):
-            raise UserError(f"{self.what} holds complex numbers; only real ones can be used")
+            raise UserError(f"{self.what} has complex numbers; only real numbers can be used")
         if pd.api.types.is_numeric_dtype(dtype):
             return "numeric", self._finite(column)
         plain = pd.api.types.is_object_dtype(dtype)
@@ -262,10 +264,10 @@ class Column:
         if kind.startswith(("date", "period")):
             dates = _instants(column)
             if lost := int((dates.isna() & column.notna()).sum()):
-                self._note(f"has {lost} dates that no calendar has, treated as missing")
+                self._note(f"has {lost} invalid dates, treated as missing")
             return "date", dates
         if kind.startswith("timedelta"):
-            self._note("holds spans of time: taken as numbers of seconds")
+            self._note("has durations: read as numbers of seconds")
             return "numeric", pd.to_timedelta(column).dt.total_seconds()
         if not plain or kind.startswith(("time", "interval")):
             return None, f"{kind} values"
@@ -279,7 +281,7 @@ class Column:
         odd = next((v for v in values if not isinstance(v, usable)), None)
         if odd is not None:
             raise UserError(
-                f"{self.what} holds a value of type {type(odd).__name__}; "
+                f"{self.what} has a value of type {type(odd).__name__}; "
                 "only numbers, booleans, dates and text can be used"
             )
         return "categorical", text(column)
@@ -311,7 +313,7 @@ class Column:
             if self.role:
                 example = f"; its values are such as {short(words[0])}" if words else ""
                 hint = f"; {DATES_ARE}" if self.role == "date" else ""
-                raise UserError(f"{self.what} cannot be taken as '{self.role}'{example}{hint}")
+                raise UserError(f"{self.what} cannot be read as '{self.role}'{example}{hint}")
         return "categorical", values
 
     def _decided(
@@ -332,8 +334,8 @@ class Column:
                 codes = all(word.strip().isdecimal() for word in fitting)
                 if kind != "boolean" and reading.share >= NEARLY and not (plain or codes):
                     self._note(
-                        f"stays categories, as it is declared, though values such as {example} "
-                        f"look like {reading.style}; {self._remedy(kind)} takes them as such"
+                        f"stays categorical, as declared, although values such as {example} "
+                        f"look like {reading.style}; {self._remedy(kind)} reads them as such"
                     )
                 return None
             bare = [word.strip() for word in fitting]
@@ -345,15 +347,15 @@ class Column:
                 if kind != "boolean":
                     why += f"; {self._remedy(kind)} treats those as missing"
                 if reading.share >= NEARLY or len(fitting) > FEW:
-                    self._note(f"stays categories: {why}")
+                    self._note(f"stays categorical: {why}")
                 return None
         unclear = ""
         if len(found) > 1 and (kind == "date" or self.role is None):
             styles = " or ".join(r.style for r in found)
             unclear = f"values such as {example} may be read as {styles}"
             if kind != "date" and sum("," in word for word in fitting) <= FEW:
-                remedy = f"{self._remedy(kind)} takes them as the first"
-                self._note(f"stays categories: {unclear}; {remedy}")
+                remedy = f"{self._remedy(kind)} reads them as the first"
+                self._note(f"stays categorical: {unclear}; {remedy}")
                 return None
             form = "2020-12-31" if kind == "date" else "1234.5"
             unclear = f"; {unclear}: if that is wrong, write them as {form}"
@@ -416,11 +418,11 @@ def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
         shape = " ".join(unicodedata.normalize("NFKC", shown).split()).casefold()
         number = decimal.Decimal(shape) if NUMBER.fullmatch(shape) else None
         if (other := alike.setdefault(shape, label)) != label:
-            how = "differ in blanks, case or Unicode form only"
+            how = "differ only in blanks, case or Unicode form"
         elif number is not None and (other := alike.setdefault(number, label)) != label:
             how = "are the same number"
         elif None not in answers and (other := alike.setdefault(answer, label)) != label:
-            how = f"both say {'yes' if answer else 'no'}"
+            how = f"both mean {'yes' if answer else 'no'}"
         else:
             continue
         return other, label, how
@@ -454,7 +456,7 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
         return ""
     share = fits / (fits + sum(odd.values()))
     nearly = "nearly all" if share >= NEARLY else f"{100 * share:.0f} % of the"
-    return f"{nearly} values read as {style}, but not {_listed([*odd])}"
+    return f"{nearly} values can be read as {style}, but not {_listed([*odd])}"
 
 
 def _invisible(word: str) -> bool:
@@ -515,14 +517,14 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = ""
     said = []
     if lost := inexact(values):
         said.append(
-            f"holds {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} "
+            f"has {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} "
             f"becomes {float(lost[0]):.0f}){apart}"
         )
     if rounded is None and (found := _rounded(values)):
         rounded = len(found), found[0]
     if rounded:
         said.append(
-            f"holds {rounded[0]} fractions of too many digits or too near to 0, which lose "
+            f"has {rounded[0]} fractions with too many digits or too close to 0, which lose "
             f"digits as numbers ({rounded[1]} becomes {float(rounded[1].replace(',', '.'))!r})"
         )
     return said
@@ -570,9 +572,9 @@ def _counts_rows(values: np.ndarray) -> str:
         return ""
     steps = np.diff(values)
     if (steps > 0).all() or (steps < 0).all():
-        return f"{'rises' if steps[0] > 0 else 'falls'} from row to row, in integers"
+        return f"has integers that {'rise' if steps[0] > 0 else 'fall'} from row to row"
     once = values.max() - values.min() == len(values) - 1
-    return "holds each integer of a range once" if once else ""
+    return "has each integer of a range once" if once else ""
 
 
 def _eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":

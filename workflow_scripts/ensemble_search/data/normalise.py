@@ -314,7 +314,7 @@ def _twins(labels) -> list[str]:
     if alike := twins(labels):
         one, other, how = alike
         both = f"classes '{one}' and '{other}' of the target"
-        return [f"{both} {how}; if they are one, write them alike"]
+        return [f"{both} {how}; if they mean the same, write them the same way"]
     return []
 
 

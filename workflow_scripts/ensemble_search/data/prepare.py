@@ -43,10 +43,10 @@ MAX_CODES = 50
 FARTHEST = 1e15
 #: How a column divides the rows, by its role.
 DIVIDED = {
-    "group": "rows of one '{column}' are never divided: test rows are of others than training rows",
+    "group": "rows with the same '{column}' stay together: training and test rows share no value",
     "time": "test rows are the latest by '{column}', and validation rows those before them",
     "part": "'{column}' names the part of each row",
-    "fold": "test rows are those of one fold of '{column}'",
+    "fold": "test rows are one fold of '{column}'",
 }
 #: Kinds of columns in the order of their features.
 KINDS = "numeric", "date", "boolean", "categorical", "text"
@@ -56,7 +56,7 @@ MOST_WORDS = 200
 #: with fewer than the second are names.
 WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 #: Why a text column is dropped.
-WORDLESS = "text, of which no word is in two training rows, but not in all"
+WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
 #: An identifier: one word with a digit.
 IDENTIFIER = r"(?=\S*\d)\S+"
 
@@ -294,14 +294,14 @@ def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dic
     if not std > 0:
         if min(own) < max(own):
             raise UserError("split: the target has values too small to square; rescale it")
-        raise UserError("split: all training rows have the same value of the target")
+        raise UserError("split: all training rows have the same target value")
     with np.errstate(over="ignore"):
         scaled = (values - mean) / std
     if not np.abs(scaled).max() <= FARTHEST:
         farthest = values[np.abs(scaled).argmax()]
         raise UserError(
-            f"split: the target {farthest:g} is more than {FARTHEST:g} standard deviations of the "
-            "training rows from their mean; correct or remove that row"
+            f"split: the target {farthest:g} is more than {FARTHEST:g} standard deviations from "
+            "the mean of the training rows; correct or remove that row"
         )
     return scaled, {"mean": mean, "std": std}
 
@@ -554,11 +554,13 @@ def _columns(
     for name, kind in kinds.items():
         values = train[name].dropna()
         if values.empty:
-            dropped[name] = "no value in the training part"
+            dropped[name] = "no value in the training rows"
             continue
         taken = use_of(values, asked.get(name)) if kind == "categorical" else kind
         if taken is None:
-            dropped[name] = f"{values.nunique()} of {len(values)} values are distinct names"
+            dropped[name] = (
+                f"{values.nunique()} of {len(values)} values are distinct (names or identifiers)"
+            )
         else:
             use[taken].append(name)
     return use, dropped
@@ -566,4 +568,4 @@ def _columns(
 
 def _nothing_left(dropped: Mapping[str, str]) -> str:
     reasons = "; ".join(f"'{name}': {reason}" for name, reason in list(dropped.items())[:5])
-    return f"split: the base preparation leaves no column of the data set: {reasons}"
+    return f"split: the base preparation drops all columns of the data set: {reasons}"

@@ -1,13 +1,21 @@
 """The first sheet of an Excel file, row by row, with limits; shared with delivered ensembles."""
 
+import re
 import zipfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ensemble_search.data import file_limits, text_files
 from ensemble_search.data.file_limits import Unreadable
+
+#: The start of a formula in a sheet's XML, and the maximum number of characters of such a start.
+FORMULA, LONGEST_START = re.compile(rb"<(\w+:)?f[ />]"), 32
+#: Name of formulas without a saved value, among words for missing values.
+UNSAVED = "formulas never calculated"
 
 
 def is_readable() -> bool:
@@ -44,27 +52,74 @@ def values(path: Path) -> list[list[Any]]:
     return [row + [None] * (width - len(row)) for row in rows[1:]]
 
 
+def unsaved(path: Path) -> dict[str, int]:
+    """Count formulas that no program has calculated and saved, which read as empty, by column.
+
+    Raises
+    ------
+    Unreadable, OSError
+        As :func:`header`.
+    """
+    if not _has_formulas(path):
+        return {}
+    counts: Counter[int] = Counter()
+    both = zip(_cells(path), _cells(path, formulas=True), strict=True)
+    for saved, written in islice(both, 1, None):
+        for i, (value, cell) in enumerate(zip(saved, written, strict=True)):
+            # A calculated text has type "str", even if it is empty.
+            if cell.data_type == "f" and value.value is None and value.data_type != "str":
+                counts[i] += 1
+    return {name: counts[i] for i, name in enumerate(header(path)) if counts[i]}
+
+
+def about_unsaved(counts: Mapping[str, int]) -> str:
+    """Describe formulas without a saved value, of which :func:`unsaved` has counts."""
+    listed = ", ".join(f"'{name}' ({n})" for name, n in counts.items())
+    return (
+        f"formulas were never calculated, and are missing values, in {listed}: open the file in a "
+        "spreadsheet program and save it"
+    )
+
+
+def _has_formulas(path: Path) -> bool:
+    with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        for name in archive.namelist():
+            if name.startswith("xl/worksheets/"):
+                with archive.open(name) as sheet:
+                    end = b""
+                    while part := sheet.read(2**20):
+                        if FORMULA.search(end + part):
+                            return True
+                        end = part[-LONGEST_START:]
+    return False
+
+
 def _rows(path: Path) -> Iterator[list[Any]]:
-    """Yield the cells of each row, without empty ones at its end."""
-    file_limits.check_file(path)
+    """Yield the values of each row, without empty ones at its end."""
     width = 0
+    for number, cells in enumerate(_cells(path)):
+        row = [_value(cell) for cell in cells]
+        while row and row[-1] is None:
+            row.pop()
+        width = max(width, len(row))
+        if row:  # a cell far from all others makes the table as large
+            file_limits.check_cells(number, width)
+        yield row
+
+
+def _cells(path: Path, formulas: bool = False) -> Iterator[tuple[Any, ...]]:
+    """Yield the cells of each row, with saved values or formulas."""
+    file_limits.check_file(path)
     with path.open("rb") as stream:
         try:
             with zipfile.ZipFile(stream) as archive:
                 file_limits.check_bytes(sum(i.file_size for i in archive.infolist()), " unpacked")
             import openpyxl
 
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=not formulas)
             sheet = book.worksheets[0]
             sheet.reset_dimensions()  # which may be wrong
-            for number, cells in enumerate(sheet.rows):
-                row = [_value(cell) for cell in cells]
-                while row and row[-1] is None:
-                    row.pop()
-                width = max(width, len(row))
-                if row:  # a cell far from all others makes the table as large
-                    file_limits.check_cells(number, width)
-                yield row
+            yield from sheet.rows
         except (OSError, MemoryError, Unreadable):
             raise
         except Exception as error:  # openpyxl checks little: damage ends in all kinds of them

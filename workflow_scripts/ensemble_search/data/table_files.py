@@ -497,11 +497,15 @@ def read_excel(path: Path, target: str) -> "pd.DataFrame":
 
     names = excel_header(path, target)
     with readable(path, "Excel"):
-        rows = sheets.values(path)
+        rows, unsaved = sheets.values(path), sheets.unsaved(path)
     if rows and len(rows[0]) > len(names):
         raise UserError(f"file: column {len(names) + 1} of '{path}' has no name; name or remove it")
     frame = pd.DataFrame(rows, columns=names, dtype=object)
     frame.attrs[INDEX] = [name for name in names[:1] if name == text_files.INDEX != target]
+    if unsaved:
+        frame.attrs[NOTES] = [sheets.about_unsaved(unsaved)]
+        lost = {name: {sheets.UNSAVED: n} for name, n in unsaved.items() if name != target}
+        frame.attrs[WORDS] = lost
     return frame
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ensemble_search.data import kinds
+from ensemble_search.delivery import doors
 from ensemble_search.predictor.ensemble import (
     DeliveredClassifier,
     DeliveredRegressor,
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
 SCRIPT = Path(__file__).resolve().parents[2] / "automl.py"
 #: Maximum number of columns named in a message.
 MOST = 20
-#: What the script prints before a mistake, and before the names of its options.
-MISTAKE = re.compile(r"^(?:automl\.py: )?error: (?:argument (?=--))?")
-OPTION = re.compile(r"--(?=[a-z])")
+#: What the script prints before a mistake.
+MISTAKE = re.compile(r"^error: ")
 
 
 def fit(
@@ -59,7 +59,8 @@ def fit(
     ----------
     frame
         Table with one row per sample, or the name of a CSV, Parquet, ARFF or Excel file. The index
-        of a frame is ignored. A frame is written to ``results/<name>.parquet``.
+        of a frame is ignored. A frame is written to ``results/<name>.parquet``; unless the search
+        begins, the file is then removed.
     target
         Name of the column to predict.
     minutes
@@ -102,18 +103,20 @@ def fit(
     target, place = str(target), Path(folder).resolve()
     if not place.is_dir():
         raise ValueError(f"folder: there is no folder '{folder}'")
+    frames = _Frames(place)
     try:
         if isinstance(frame, (str, Path)):
             file = _from(place, frame)
             name = short.name_of(file, name)
         else:
             unnamed, name = name is None, short.name_of(f"{target}.parquet", name)
-            file = _written(frame, target, place, name, keep=unnamed)
+            file = frames.write(frame, target, name, "frame", keep=unnamed)
         if isinstance(test, (str, Path)):
             test = _from(place, test)
         elif test is not None:
-            test = _written(test, target, place, f"{name}-test")
+            test = frames.write(test, target, f"{name}-test", "test")
     except UserError as error:
+        frames.undo()
         raise ValueError(_in_python(str(error))) from None
     given = {
         "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
@@ -122,7 +125,13 @@ def fit(
                                for k, v in (columns or {}).items()}, default=str),
     }  # fmt: skip
     options = [f"--{key}={value}" for key, value in given.items() if value is not None]
-    status, lines = _run([sys.executable, str(SCRIPT), *options], place, quiet)
+    state, status = place / "results" / name / "automl.json", -1
+    before = _content(state)
+    try:
+        status, lines = _run([sys.executable, str(SCRIPT), *options], place, quiet)
+    finally:
+        if status and _content(state) == before:  # rejected: nothing uses the frames
+            frames.undo()
     if status:
         raise ValueError(_mistake(lines, status, place / "results" / name / "logs"))
     try:
@@ -137,34 +146,70 @@ def _from(place: Path, file: str | Path) -> str:
     return str(path.relative_to(place) if path.is_relative_to(place) else path)
 
 
-def _written(frame: Any, target: str, place: Path, name: str, keep: bool = False) -> str:
-    """Write a frame as Parquet; return the name of the file, relative to ``place``.
+def _content(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
 
-    With ``keep``, raise UserError instead if there are results for another table of this name.
-    """
+
+class _Frames:
+    """Frames written below ``results/`` in a folder."""
+
+    def __init__(self, place: Path):
+        self.place = place
+        #: What was there before, by file; None if nothing was.
+        self.before: dict[Path, bytes | None] = {}
+
+    def write(self, frame: Any, target: str, name: str, what: str, keep: bool = False) -> str:
+        """Write a frame as Parquet; return the name of the file, relative to the folder.
+
+        ``what`` is its argument. With ``keep``, raise UserError instead if there are results for
+        another table of this name.
+        """
+        import pyarrow.parquet as pq
+
+        made = _table(frame, target, what)
+        results, file = self.place / "results", Path("results", f"{name}.parquet")
+        if _holds(self.place / file, made):
+            return str(file)
+        if keep and (results / name).is_dir():
+            raise UserError(
+                f"name: '{results / name}' belongs to another table; give this one a name"
+            )
+        self.before |= {} if results.is_dir() else {results: None}
+        self.before[self.place / file] = _content(self.place / file)
+        with files.atomic(self.place / file) as temporary:
+            pq.write_table(made, temporary)
+        return str(file)
+
+    def undo(self) -> None:
+        """Restore what was there before."""
+        for file, content in reversed(self.before.items()):
+            if content is not None:
+                with files.atomic(file) as temporary:
+                    temporary.write_bytes(content)
+            elif not file.is_dir():
+                file.unlink(missing_ok=True)
+            elif not any(file.iterdir()):
+                file.rmdir()
+
+
+def _table(frame: Any, target: str, what: str) -> Any:
+    """Convert a frame to an Arrow table; ``what`` is its argument."""
     import pandas as pd
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     if not isinstance(frame, pd.DataFrame):
-        raise UserError(f"frame: a {type(frame).__name__} is neither a pandas frame nor a file")
+        raise UserError(f"{what}: a {type(frame).__name__} is neither a pandas frame nor a file")
     frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
-        raise UserError(f"frame: there are two columns called '{twice}'; rename one")
+        raise UserError(f"{what}: there are two columns called '{twice}'; rename one")
     if target not in frame:
         known = ", ".join(map(one_line, frame.columns[:MOST]))
-        raise UserError(f"target: the frame has no column '{target}'; known: {known}")
-    made = pa.table({column: _in_parquet(frame[column]) for column in frame})
-    file = Path("results", f"{name}.parquet")
-    if keep and (place / "results" / name).is_dir() and not _holds(place / file, made):
-        raise UserError(
-            f"name: '{place / 'results' / name}' belongs to another table; give this one a name"
-        )
-    (place / "results").mkdir(exist_ok=True)
-    with files.atomic(place / file) as temporary:
-        pq.write_table(made, temporary)
-    return str(file)
+        key, where = ("target", "the frame") if what == "frame" else (what, "it")
+        raise UserError(f"{key}: {where} has no column '{target}'; known: {known}")
+    if not len(frame):
+        raise UserError(f"{what}: it has no rows")
+    return pa.table({column: _in_parquet(frame[column], what) for column in frame})
 
 
 def _holds(file: Path, table: Any) -> bool:
@@ -178,7 +223,7 @@ def _holds(file: Path, table: Any) -> bool:
         return False
 
 
-def _in_parquet(column: "pd.Series") -> Any:
+def _in_parquet(column: "pd.Series", what: str) -> Any:
     """Convert a column; values of mixed or unusual types become text, as in a CSV file."""
     import pyarrow as pa
 
@@ -191,7 +236,7 @@ def _in_parquet(column: "pd.Series") -> Any:
         return pa.Array.from_pandas(kinds.text(column))
     if pa.types.is_nested(own):
         raise UserError(
-            f"frame: column '{column.name}' holds lists or the like; a value has to be text, a "
+            f"{what}: column '{column.name}' holds lists or the like; a value has to be text, a "
             "number, a boolean or a date"
         )
     return made
@@ -203,7 +248,7 @@ def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[st
     process = subprocess.Popen(
         command,
         cwd=place,
-        env={**os.environ, "ENSEMBLE_SEARCH_PARENT": str(os.getpid())},
+        env={**os.environ, "ENSEMBLE_SEARCH_PARENT": str(os.getpid()), doors.DOOR: "python"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -215,7 +260,7 @@ def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[st
     try:
         for line in process.stdout:
             lines.append(line.rstrip("\n"))
-            if not quiet:
+            if not quiet and not MISTAKE.match(line):  # which the exception has
                 print(line, end="", flush=True)
         return process.wait(), lines
     except BaseException:
@@ -229,8 +274,8 @@ def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[st
 def _mistake(lines: Sequence[str], status: int, logs: Path) -> str:
     """Return the mistake that a run reports, in one line."""
     said = [MISTAKE.sub("", line) for line in lines if MISTAKE.match(line)]
-    return _in_python("; ".join(said or [f"the search ended with status {status}; see '{logs}'"]))
+    return one_line("; ".join(said or [f"the search ended with status {status}; see '{logs}'"]))
 
 
 def _in_python(text: str) -> str:
-    return one_line(OPTION.sub("", MISTAKE.sub("", text)))
+    return one_line(doors.written(text, "python"))

@@ -3,13 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ensemble_search.data import kinds, sources
-from ensemble_search.data.preparation import Preparation
+from ensemble_search.data.preparation import Column, Preparation, is_missing
 from ensemble_search.runtime.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: What columns of some kinds hold.
+KINDS = {"numeric": "number", "date": "date", "boolean": "yes or no"}
 
 
 @dataclass(frozen=True)
@@ -57,17 +63,27 @@ def read(
     Raises
     ------
     UserError
-        If it lacks a column, has a weight that is not above 0, or no row with a known target.
+        If it lacks rows or a column, has a weight that is not above 0, no row with a known target,
+        or a column whose values are all of another kind than in the table.
     """
     import pandas as pd
 
     target, by = prepared["target"], described.get("by", {})
-    frame = sources.from_file(file, target).frame
+    raw = sources.from_file(file, target)
+    frame = raw.frame
     preparation = Preparation.from_json(prepared)
     others = [by[role] for role in ("group", "weight") if role in by]
     for name in (*preparation.names, *others):
         if name not in frame:
             raise UserError(f"deliver.test: '{file}' has no column '{name}', which the table has")
+    if not len(frame):
+        raise UserError(f"deliver.test: '{file}' has no rows")
+    for column in preparation.columns:
+        if column.kind in ("numeric", "date", "boolean") and not _fits(column, frame[column.name]):
+            raise UserError(
+                f"deliver.test: column '{column.name}' of '{file}' has no {KINDS[column.kind]}, "
+                "unlike that of the table; write both alike"
+            )
     if classes:
         places = {word: code for code, word in enumerate(classes)}
         codes = kinds.text(frame[target]).map(places)
@@ -80,7 +96,7 @@ def read(
         labels = (numbers[known] - scale["mean"]) / scale["std"]
     if not len(labels):
         raise UserError(f"deliver.test: '{file}' has no row with a known value of '{target}'")
-    frame, notes = frame[known], []
+    frame, notes = frame[known], [f"{Path(file).name}: {note}" for note in raw.notes]
     if count := int(np.count_nonzero(~known)):
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
@@ -94,3 +110,9 @@ def read(
     if "group" in by:
         groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
     return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *odd])
+
+
+def _fits(column: Column, values: "pd.Series") -> bool:
+    """Whether a value can be read, or all are missing."""
+    present = [value for value in values.astype(object).unique().tolist() if not is_missing(value)]
+    return not present or any(column.typed(value) is not None for value in present)

@@ -1,6 +1,6 @@
 """How evenly designs cover the range from 0 to 1 (Dodge et al., 2017, Figure 1).
 
-:func:`designs` draws from a sampler, and :func:`measure` measures what it draws.
+:func:`designs` draws designs from a sampler, and :func:`measure` measures one of them.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,12 +16,13 @@ from ensemble_search.dpp.kernels import Kernel, checked, rbf
 from ensemble_search.dpp.residuals import Residuals
 from ensemble_search.runtime.errors import UserError
 
-#: Equal cells of the range that the exact k-DPP draws from: designs have no more points.
+#: Number of equal cells of the range, from which the exact k-DPP draws; also the maximum number of
+#: points of a design.
 CELLS = 2000
 
 
 def length_scale(k: int) -> float:
-    """Length scale of the RBF kernel for k points: sqrt(2) / k; k as that of :func:`designs`."""
+    """Length scale of the RBF kernel for k points, sqrt(2) / k; for k, see :func:`designs`."""
     return 2**0.5 / _size(k)
 
 
@@ -36,9 +37,9 @@ def uniform(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def sobol(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Take the first k points of the unscrambled Sobol sequence, shifted together modulo 1.
+    """Shift the first k points of the unscrambled Sobol sequence by one random number, modulo 1.
 
-    The sequence begins with 0, which is kept: without it the others leave a gap.
+    The first point, 0, is included: without it, the other points would leave a gap.
     """
     from scipy.stats.qmc import Sobol
 
@@ -48,14 +49,14 @@ def sobol(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def seq_pv(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw point by point from 10 000 grid points, in proportion to the posterior variance."""
+    """Draw points one by one from a grid of 10 000, in proportion to the posterior variance."""
     grid, kernel = unit_grid(1), partial(rbf, sigma=length_scale(k))
     while True:
         yield grid[sample_by_variance(grid, k, kernel, rng), 0]
 
 
 def k_dpp(k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw k of :data:`CELLS` equal cells by an exact k-DPP, and a uniform point in each."""
+    """Draw k of :data:`CELLS` equal cells from an exact k-DPP, and a uniform point in each."""
     centres = (np.arange(CELLS)[:, None] + 0.5) / CELLS
     ensemble = LEnsemble.from_similarity(rbf(centres, centres, length_scale(k)))
     while True:
@@ -71,26 +72,26 @@ SAMPLERS: dict[str, Callable[[int, np.random.Generator], Iterator[np.ndarray]]] 
 
 
 def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw designs without end.
+    """Draw designs endlessly.
 
     Parameters
     ----------
     sampler
         One of :data:`SAMPLERS`.
     k
-        Number of points, from 1 to :data:`CELLS`, for all samplers.
+        Number of points, from 1 to :data:`CELLS`.
     rng
-        Generator. The same state of it gives the same designs.
+        Random generator. The same state gives the same designs.
 
     Returns
     -------
     designs
-        Iterator over the points of each, (k,), from 0 to 1, in no particular order.
+        Infinite iterator; each design has shape (k,), with points from 0 to 1 in any order.
 
     Raises
     ------
     UserError
-        If there is no such sampler, k is out of range, or ``rng`` is not a generator.
+        If the sampler is unknown, k is out of range, or ``rng`` is not a generator.
     """
     if not isinstance(sampler, str) or sampler not in SAMPLERS:
         raise UserError(f"there is no sampler {sampler!r}; choose from {', '.join(SAMPLERS)}")
@@ -101,8 +102,9 @@ def designs(sampler: str, k: int, rng: np.random.Generator) -> Iterator[np.ndarr
 def star_discrepancy(points: np.ndarray) -> float:
     """Compute the star discrepancy of points from 0 to 1, exactly.
 
-    The largest difference, over all intervals that begin at 0, between the share of the points in
-    an interval and its length: 1 / (2 k) + max_i |x_(i) - (2 i - 1) / (2 k)| (Niederreiter, 1992).
+    It is the largest difference between the share of points in an interval and its length, over
+    all intervals that begin at 0: 1 / (2 k) + max_i |x_(i) - (2 i - 1) / (2 k)| (Niederreiter,
+    1992).
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def star_discrepancy(points: np.ndarray) -> float:
     Raises
     ------
     UserError
-        If there are no points, or some are not from 0 to 1.
+        If there are no points, or some are not in [0, 1].
     """
     points = real(points, "points")
     k = points.size
@@ -133,13 +135,13 @@ def measure(points: np.ndarray) -> dict[str, float]:
     Returns
     -------
     measures
-        ``discrepancy``: :func:`star_discrepancy`; ``centre`` and ``origin``: squared distances of
-        1/2 and of 0 to the nearest point.
+        ``discrepancy``: :func:`star_discrepancy`; ``centre`` and ``origin``: squared distances from
+        1/2 and from 0 to the nearest point.
 
     Raises
     ------
     UserError
-        As :func:`star_discrepancy`.
+        See :func:`star_discrepancy`.
     """
     discrepancy, points = star_discrepancy(points), np.asarray(points, float)
     return {
@@ -154,33 +156,35 @@ def sample_by_variance(
 ) -> np.ndarray:
     """Draw k candidates, each with probability proportional to its posterior variance.
 
-    The sampler of Dodge et al., "Open loop hyperparameter optimization and determinantal point
-    processes" (2017). A k-DPP it is only if the sum of the posterior variances is the same after
-    every possible choice of the points before, as for projection kernels; with an RBF kernel it
-    is close to one (see ``docs/dpp.md``).
+    This is the sampler of Dodge et al., "Open loop hyperparameter optimization and determinantal
+    point processes" (2017). It samples from a k-DPP only if the sum of the posterior variances does
+    not depend on the points already chosen, as for projection kernels; with an RBF kernel, the
+    distribution is close to that of a k-DPP (see ``docs/dpp.md``).
 
     Parameters
     ----------
     candidates
         Feature vectors, (N, d), such as :func:`unit_grid`.
     k
-        Number of points; the costs are O(N k^2) and k columns of the kernel.
+        Number of points. The cost is O(N k^2) operations and k columns of the kernel.
     kernel
         Positive semidefinite, such as ``functools.partial(rbf, sigma=0.1)``.
     rng
-        Generator; one uniform number per point.
+        Random generator; one uniform number is drawn per point.
 
     Returns
     -------
     np.ndarray
-        Items, (k,), in the order of their choice; the first j are what j points would be.
+        Indices of the chosen candidates, (k,), in the order of their choice; with the same state
+        of the generator, the first j are those of a draw of j points.
 
     Raises
     ------
     UserError
-        If k is out of range, no variance above rounding is left before k points are drawn,
-        candidates or kernel are not finite or complex, the kernel has another shape, it is seen
-        not to be positive semidefinite, or anything is of another type.
+        If k is out of range; if no variance above rounding errors is left before k points are
+        drawn; if candidates or kernel values are complex or not finite; if the kernel returns
+        another shape or is found not to be positive semidefinite; or if an argument has the wrong
+        type.
     """
     check_generator(rng)
     if not callable(kernel):
@@ -210,14 +214,14 @@ def sample_by_variance(
 
 
 def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
-    """Make a grid on the unit cube: floor(points^(1/d)) values on each axis, ends included.
+    """Make a grid on the unit cube, with floor(points^(1/d)) values per axis, ends included.
 
     Parameters
     ----------
     dimensions
         Integer from 1 to 64.
     points
-        Most points, from 1 to 10 million.
+        Maximum number of points, from 1 to 10 million.
 
     Returns
     -------
@@ -227,7 +231,7 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     Raises
     ------
     UserError
-        If dimensions or points are out of range, or not integers.
+        If dimensions or points are not integers, or out of range.
     """
     for name, value, most in (("dimensions", dimensions, 64), ("points", points, 10**7)):
         integer = isinstance(value, Integral) and not isinstance(value, bool)

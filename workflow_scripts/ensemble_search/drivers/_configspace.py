@@ -1,4 +1,4 @@
-"""The space as a ConfigSpace object, for any version: each library requires its own."""
+"""Build a ConfigSpace object with any version of ConfigSpace: each library needs its own."""
 
 from typing import Any
 

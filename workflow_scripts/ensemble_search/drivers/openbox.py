@@ -9,7 +9,7 @@ from ensemble_search.drivers.base import Driver
 
 
 class OpenBox(Driver):
-    """Its advisor with the forest of pyrfr, expected improvement, and its random interleaving."""
+    """OpenBox's advisor: pyrfr's random forest, expected improvement, random interleaving."""
 
     environment = "openbox"
 

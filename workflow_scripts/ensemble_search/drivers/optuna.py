@@ -5,13 +5,14 @@ from typing import Any
 
 from ensemble_search.drivers.base import Driver, active, legal
 
-TRIES = 1000  # Optuna knows no forbidden combinations
+TRIES = 1000  # draws until a configuration is allowed: Optuna has no forbidden combinations
 
 
 class Optuna(Driver):
-    """Its default sampler, the tree-structured Parzen estimator, of a space defined by running it.
+    """Optuna's default sampler, the tree-structured Parzen estimator, with a define-by-run space.
 
-    Ordinal values are their positions. A forbidden configuration is a failed trial.
+    Ordinal values are represented by their positions. A forbidden configuration is reported to
+    Optuna as a failed trial.
     """
 
     environment = "optuna"

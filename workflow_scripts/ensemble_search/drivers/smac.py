@@ -10,7 +10,7 @@ from ensemble_search.drivers.base import Driver
 
 
 class Smac(Driver):
-    """Its facade for hyperparameters: a forest, log expected improvement, random interleaving."""
+    """SMAC3's hyperparameter facade: forest, log expected improvement, random interleaving."""
 
     environment = "smac"
 
@@ -45,5 +45,5 @@ class Smac(Driver):
             for values, loss in evaluations:
                 info = TrialInfo(Configuration(made, values=values), seed=0)
                 facade.tell(info, TrialValue(cost=loss), save=False)
-            # As `ask`, which first compares all evaluated configurations with each other.
+            # Like `ask`, which would first compare all evaluated configurations with each other.
             return dict(next(facade.intensifier.config_generator))

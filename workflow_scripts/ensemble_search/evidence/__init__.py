@@ -1,1 +1,1 @@
-"""Evidence of a study in the repository: one row per run and method, and a page."""
+"""Evidence of a study in the repository: one row per run, and a page."""

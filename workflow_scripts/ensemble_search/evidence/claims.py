@@ -27,7 +27,7 @@ def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.Dat
     rule
         The comparison; see :class:`ensemble_search.papers.claims.Decide`.
     rows
-        Content of a study's ``runs.csv``. Stale rows and runs without all methods are left out.
+        Content of a study's ``runs.csv``. Stale rows and repeats without all methods are left out.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
 
 
 def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One row per run (data set, repeat), one column per method; curves for ``reached``."""
+    """One row per data set and repeat, one column per method; curves for ``reached``."""
     if column == "validation_100":
         values = pd.Series([_at(curve, 100) for curve in table["validation_curve"]], table.index)
     elif column == "test_1":
@@ -104,7 +104,7 @@ def _mean(losses: str) -> float:
 
 
 def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
-    """One row per unit: the mean of its runs, or a value derived from these means."""
+    """One row per unit: the mean of its repeats, or a value derived from these means."""
     units = runs.groupby(level="repeat" if rule.over == "repeats" else "dataset").mean()
     if rule.by == "rank":
         return pd.DataFrame(ranks.rank(units.to_numpy()), units.index, units.columns)

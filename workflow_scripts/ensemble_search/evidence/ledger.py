@@ -7,7 +7,7 @@ from typing import Any
 
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
-from ensemble_search.evidence import measured
+from ensemble_search.evidence import markdown, measured
 from ensemble_search.evidence import page as pages
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.papers import claims
@@ -46,6 +46,32 @@ ERRORS = (
     "suggested_error",
 )
 
+#: What verdicts and numbers mean.
+DEFINITIONS = (
+    f"- **{deciding.AGREES}**: the 95 % intervals of all differences that the claim is about lie "
+    "on the claimed side of 0. If the claim is that methods are alike, they lie within the margin; "
+    "if it is that a method is not worse, above minus the margin.",
+    f"- **{deciding.DIFFERS}**: at least one of these intervals lies on the other side of 0, "
+    "outside the margin, or below minus the margin.",
+    f"- **{deciding.SMALLER}**: an interval includes 0, but not the difference that the paper "
+    "prints (for its own data sets and numbers of rows).",
+    f"- **{deciding.OPEN}**: none of these, with the data sets so far. While repeats are missing, "
+    "all verdicts can change.",
+    f"- **{deciding.MISSING}**: no study has been run, or its rows lack what the claim is about.",
+    "",
+    'How to read the column "found here":',
+    "",
+    "- A difference is a mean over data sets, each counting with the mean of its repeats. It is "
+    "above 0 where the claim holds. Its unadjusted 95 % interval is in brackets. Of several "
+    "differences, the one with the lowest limit is shown.",
+    "- *Detectable*: the smallest true difference that as many data sets would detect with 80 % "
+    "power.",
+    "- Where the units are repeats of one data set, the interval says nothing about other data "
+    "sets and splits.",
+    "- Ranks are among the methods that the claim is about.",
+    "- Of twenty claims about differences that do not exist, one would agree or differ by chance.",
+)
+
 #: A study and its rows, as in ``evidence/<study>/``.
 Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
 
@@ -81,7 +107,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             )
         counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
         head = ["the paper claims", "where", "study", "verdict", "found here"]
-        sections += ["", f"## {NAMES[paper]}", "", *pages.markdown(head, lines)]
+        sections += ["", f"## {NAMES[paper]}", "", *markdown.table(head, lines)]
         sections += ["", *_own_numbers(paper)]
     return "\n".join(
         [
@@ -93,24 +119,9 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             *_questions(evidence),
             "## The papers' claims",
             "",
-            *pages.markdown(["paper", "claims", *VERDICTS], counts),
+            *markdown.table(["paper", "claims", *VERDICTS], counts),
             "",
-            f"**{deciding.AGREES}**: the unadjusted 95 % intervals of all differences that a claim "
-            f"is about lie on the claimed side of 0. **{deciding.DIFFERS}**: at least one lies on "
-            f"the other side. **{deciding.SMALLER}**: an interval includes 0, but not the size "
-            "that the paper prints, for its data sets and its numbers of rows. "
-            "A claim that methods are alike agrees if all intervals lie within the given margin, "
-            "and differs if one lies outside; a claim that a method is not worse agrees if all "
-            "lie above minus the margin, and differs if one lies below. "
-            f"**{deciding.OPEN}**: none of these, with the data sets so far. "
-            f"**{deciding.MISSING}**: no study has run, or its rows lack what the claim is about. "
-            "Differences are means over data sets, each counting with the mean of its runs, in the "
-            "claimed direction: above 0 where the claim holds. Where the units are repeats, "
-            "intervals say nothing about other data sets and splits. Ranks are among the methods "
-            "that the claim is about. Of several differences, the one with the lowest limit is "
-            "shown. *Detectable*: the smallest true difference that as many data sets would detect "
-            "with 80 % power. Of twenty claims about differences that do not exist, one would "
-            "agree or differ by chance. Where runs are missing, a verdict may still change.",
+            *DEFINITIONS,
             *sections,
             "",
         ]
@@ -138,7 +149,7 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
         found, shown = pages.differences(study, rows), losses.of(study)
         about = f"{_link(name, evidence)}; {found.attrs['datasets']} data sets"
         if study.get("divisions"):
-            about += f", {study['divisions']} divisions of the held-out rows of each run"
+            about += f", {study['divisions']} divisions of the held-out rows of each repeat"
         first = [question, about]
         numbers = ["error", "error_low", "error_high", "detectable"]
         for method, line in found.iterrows():
@@ -155,7 +166,7 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
         "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Detectable* is "
         "explained below.",
         "",
-        *pages.markdown(
+        *markdown.table(
             ["question", "difference", "mean", "interval", "detectable", "study"], lines
         ),
         "",
@@ -171,14 +182,14 @@ def _study(claim: Claim, evidence: Mapping[str, Evidence]) -> str:
 
 
 def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
-    """Link a study, with its number of runs as long as some are missing."""
+    """Link a study, with its number of repeats as long as some are missing."""
     study, rows = evidence[name]
     total = study["repeats"] * len(study["datasets"])
     done = total - len(evidence_rows.missing(study, rows))
     link = f"[{name}]({name}/README.md)"
     if evidence_rows.replayed(study):
         link += ", replayed"
-    return link if done == total else f"{link}, {done} of {total} runs"
+    return link if done == total else f"{link}, {done} of {total} repeats"
 
 
 def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
@@ -222,16 +233,13 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
 
 def _own_numbers(paper: str) -> list[str]:
     lines = [
-        [entry.where, entry.what, entry.kind, _short(entry.printed), _short(entry.computed)]
-        for entry in inconsistencies(paper).values()
+        [found.where, found.what, found.kind, str(found.printed or ""), found.shown]
+        for found in inconsistencies(paper).values()
     ]
-    head = ["where", "what", "", "printed", "computed"]
-    return ["What follows from the paper's own numbers:", "", *pages.markdown(head, lines)]
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {_short(part)}" for key, part in value.items())
-    return ", ".join(map(_short, value)) if isinstance(value, list) else str(value)
+    head = ["where", "what", "kind", "printed", "computed"]
+    return [
+        "What follows from the paper's own numbers (*contradicts*: a statement cannot be true; "
+        "*qualifies*: it means less than it seems to, or is unlikely):",
+        "",
+        *markdown.table(head, lines),
+    ]

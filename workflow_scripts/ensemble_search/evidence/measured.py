@@ -6,7 +6,6 @@ numbers or the settings of the measured part have changed.
 """
 
 import csv
-import inspect
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -44,8 +43,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
             content = [own, pipelines, settings, {**section, "names": name}]
             found |= {f"{name}, {n}": files.digest(content)[:8] for n in section["sizes"]}
     if section := study.get("spread"):
-        code = Path(inspect.getfile(coverage)).read_text(encoding="utf-8")
-        digest = files.digest([code, section, study["seed"]])[:8]
+        digest = files.digest([evidence.code(coverage), section, study["seed"]])[:8]
         found |= dict.fromkeys(coverage.SAMPLERS, digest)
     return found
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, effects, losses
-from ensemble_search.evidence import measured
+from ensemble_search.evidence import design, markdown, measured
 from ensemble_search.evidence import rows as evidence
 
 #: Names of the measures in ``measured``.
@@ -37,37 +37,37 @@ def page(
     Returns
     -------
     text
-        Markdown. Stale rows are counted in the first line and otherwise ignored; runs count only if
-        all methods have a row. Without rows of runs, measured data sets are counted.
+        Markdown. Stale rows are counted in the first line and otherwise ignored; repeats count only
+        if all methods have a row. Without such rows, measured data sets are counted.
     """
     rows, beside = list(rows), [row for row in beside if not row["stale"]]
     table = _whole(study, rows)
     total = study["repeats"] * len(study["datasets"])
     stale = sum(row["stale"] != "" for row in rows)
     lines = [
-        f"**{total - len(evidence.missing(study, rows))} of {total} runs** of the study "
-        f"`{study['study']}` (a run: a data set and a repeat, with all methods) are in `runs.csv`"
-        + (f"; {stale} stale rows of older code are left out here." if stale else "."),
+        f"**{total - len(evidence.missing(study, rows))} of {total} repeats** of the study "
+        f"`{study['study']}` ({study['repeats']} of each data set, each with all methods) are in "
+        "`runs.csv`" + (f"; {stale} stale rows of older code are left out here." if stale else "."),
         "",
         f"# Evidence: {study['study']}",
         "",
-        "Written by `make evidence`; the numbers of all runs are in `runs.csv`, the study in "
-        "`study.json`.",
+        "Written by `make evidence`; `runs.csv` has a row for each run (data set, repeat and "
+        "method), and `study.json` has all settings.",
     ]
     if evidence.replayed(study):
         lines[-1] += (
-            " Searches are replayed: a row gives what a method finds among the configurations of "
-            "the table whose checksum it names."
+            " Searches are replayed: they choose among the configurations of a table; each row "
+            "has the table's checksum."
         )
-    lines += _measured(beside)
+    lines += [*design.lines(study, not table.empty), *_measured(beside)]
     if beside and not rows:
         done = len({row["dataset"] for row in beside} & {*study["datasets"]})
         of = f"**{done} of {len(study['datasets'])} data sets** of" if done else "Measures of"
         lines[0] = f"{of} the study `{study['study']}` are in `measured.csv`."
-        lines[4] = "Written by `make evidence`; the study is in `study.json`."
+        lines[4] = "Written by `make evidence`; `study.json` has all settings."
         return "\n".join([*lines, ""])
     if table.empty:
-        return "\n".join([*lines, "", "No run has finished.", ""])
+        return "\n".join([*lines, "", "No repeat has finished.", ""])
     shown = losses.of(study)
     methods = list(study["methods"])
     tests = _tests(study, table)
@@ -77,12 +77,12 @@ def page(
     reference = _reference(study)
     if len(errors) > 1:
         title = f"Differences from {reference}"
-        lines += ["", *_differences(tests, reference, shown, title, "the runs")]
+        lines += ["", *_differences(tests, reference, shown, title, "its repeats")]
         if study.get("divisions"):
             divided = _divided(study, table)
             title += f", on {study['divisions']} divisions of the held-out rows"
-            text = "runs and divisions (the same fits with other validation and test rows, as many "
-            text += "of each)"
+            text = "its repeats and divisions (the same fits with other validation and test rows, "
+            text += "as many of each)"
             lines += ["", *_differences(divided, reference, shown, title, text)]
     lines += ["", *_searches(table, methods)]
     return "\n".join([*lines, ""])
@@ -114,7 +114,7 @@ def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> 
 
 
 def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Keep the current rows of runs with all methods."""
+    """Keep the current rows of repeats with all methods."""
     rows = list(rows)
     lacking = set(evidence.missing(study, rows))
     kept = [
@@ -131,7 +131,7 @@ def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.Da
 
 
 def _tests(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Test losses: one row per run, indexed by (dataset, split, repeat), one column per method."""
+    """Test losses, one row per (dataset, split, repeat), one column per method."""
     index = ["dataset", "split", "repeat"]
     wide = table.pivot(index=index, columns="method", values="test")
     return _ordered(study, wide)
@@ -147,7 +147,7 @@ def _reference(study: Mapping[str, Any]) -> str:
 
 
 def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> list[str]:
-    runs = table.groupby("dataset")["repeat"].nunique()
+    repeats = table.groupby("dataset")["repeat"].nunique()
     majority = table.groupby("dataset")["majority"].mean()
     if majority.notna().any():  # not in regression
         errors = errors.assign(**{"majority class": majority * shown.scale})
@@ -155,10 +155,10 @@ def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> 
     return [
         f"## Test {shown.plural}{unit}",
         "",
-        *markdown(
-            ["data set", "runs", *errors.columns],
+        *markdown.table(
+            ["data set", "repeats", *errors.columns],
             [
-                [name, str(runs[name]), *(f"{v:.{shown.digits}f}" for v in errors.loc[name])]
+                [name, str(repeats[name]), *(f"{v:.{shown.digits}f}" for v in errors.loc[name])]
                 for name in errors.index
             ],
         ),
@@ -204,7 +204,7 @@ def _differences(
         "at 5 %). "
         f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
-        *markdown(
+        *markdown.table(
             ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows
         ),
     ]
@@ -236,7 +236,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
         "ensemble, over the last fifth of a search; members of the final ensemble; failed "
         "evaluations; CPU seconds to fit, and wall-clock seconds to suggest.",
         "",
-        *markdown(
+        *markdown.table(
             ["method", "min. diversity", "members", "failed", "fit s", "suggest s"],
             [
                 [name, f"{m.iloc[0]:.3f}", *(f"{value:.1f}" for value in m.iloc[1:])]
@@ -263,7 +263,7 @@ def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
         "fitted on that number of observations, on unseen configurations. Measures of designs are "
         "means over their sizes.",
         "",
-        *markdown(
+        *markdown.table(
             ["data set", "method", "repeats", *(NAMES[name] for name in shown)],
             [
                 [*key, str(sizes[key])]
@@ -272,9 +272,3 @@ def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
             ],
         ),
     ]
-
-
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Write the lines of a table."""
-    lines = [head, ["---"] * len(head), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]

@@ -1,4 +1,4 @@
-"""Evidence: one row per run and method of a study, small enough to be committed.
+"""Evidence: one row per run (data set, repeat, method) of a study, small enough to be committed.
 
 A row is current as long as the recorded numbers (``tests/recorded/numbers.json``) of the parts that
 made it stay the same: code changes that change no number make no row stale. For searches by other
@@ -26,7 +26,7 @@ from ensemble_search.papers.divbo import (
 )
 from ensemble_search.report.pages import divisions
 from ensemble_search.results import layout
-from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime import code_version, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
 
@@ -172,8 +172,13 @@ def _driver(library: str) -> str:
     """Return a digest of a driver and of the versions in ``envs/``, instead of recorded numbers."""
     driver = plugins.load("drivers", library)
     pinned = ENVIRONMENTS / f"{driver.environment}.txt"
-    parts = [Path(inspect.getfile(driver)), *([pinned] if pinned.exists() else [])]
-    return files.digest([part.read_text(encoding="utf-8") for part in parts])
+    versions = [pinned.read_text(encoding="utf-8")] if pinned.exists() else []
+    return files.digest([code(driver), *versions])
+
+
+def code(made: Any) -> str:
+    """Return the code of the file of a module or class; comments and docstrings do not count."""
+    return code_version.syntax(Path(inspect.getfile(made)).read_text(encoding="utf-8"))
 
 
 def rows(
@@ -242,7 +247,7 @@ def _curve(losses: np.ndarray) -> str:
 
 
 def _suggested(found: Results) -> dict[tuple, dict[str, float]]:
-    """Quality of the suggestions of each run (data set, search, repeat)."""
+    """Quality of the suggestions of each search (data set, search, repeat)."""
     searches = found.study["searches"]
     uniform = [name for name, search in searches.items() if search["optimizer"] == "random"]
     made = {}
@@ -307,7 +312,7 @@ def merge(
     current: Mapping[str, str],
     there: Mapping[tuple[str, str], str] | None = None,
 ) -> list[dict[str, str]]:
-    """Replace rows of the same run and method by new ones, and mark stale rows.
+    """Replace rows of the same run by new ones, and mark stale rows.
 
     Parameters
     ----------
@@ -353,11 +358,12 @@ def write(
 def missing(
     study: Mapping[str, Any], content: Iterable[Mapping[str, str]]
 ) -> list[tuple[int, str]]:
-    """List the runs (repeat, data set) that lack a current row of some method.
+    """List the repeats of data sets that lack a current row of some method.
 
     Returns
     -------
-    runs
+    missing
+        Pairs (repeat, data set).
         Ordered by repeat: all data sets of repeat 0, then of repeat 1, and so on.
     """
     there = {tuple(row[key] for key in KEY) for row in content if not row["stale"]}

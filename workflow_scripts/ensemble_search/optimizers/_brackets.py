@@ -84,13 +84,15 @@ class BracketOptimizer(Optimizer):
     Given evaluations belong to no bracket and are never promoted.
     """
 
-    eta: int = Field(3, ge=2, le=100, description="One in eta configurations is promoted.")
+    eta: int = Field(
+        3, ge=2, le=100, description="One in eta configurations is promoted to the next fidelity."
+    )
     smallest: float = Field(
         1 / 27,
         ge=0.001,
         lt=1,
         validate_default=True,
-        description="No fidelity is smaller; fidelities are powers of 1 / eta.",
+        description="Lowest fidelity allowed; fidelities are powers of 1 / eta.",
     )
 
     @field_validator("smallest")

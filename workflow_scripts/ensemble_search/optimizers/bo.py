@@ -47,17 +47,21 @@ class BayesianOptimization(batches.BatchOptimizer):
     """
 
     surrogate: str = Field("random-forest", description="Performance model: a file in surrogates/.")
-    candidates: int = Field(5000, ge=1, description="Candidates a suggestion is chosen from.")
-    local: int = Field(50, ge=0, description="Maximum climbs from evaluated configurations.")
+    candidates: int = Field(5000, ge=1, description="Number of candidates per suggestion.")
+    local: int = Field(
+        50,
+        ge=0,
+        description="Maximum number of hill climbs, which start from evaluated configurations.",
+    )
     interleave: float = Field(
         0.2, ge=0, le=1, description="Probability that a random configuration is suggested."
     )
     ascents: int = Field(
         0,
         ge=0,
-        description="Best candidates from which the expected improvement is climbed by its "
-        "gradient, if the surrogate has one: gaussian-process. Above 0, candidates are drawn as a "
-        "Sobol sequence.",
+        description="Number of the best candidates from which gradient ascent on the "
+        "expected improvement starts, if the surrogate has gradients "
+        "(gaussian-process). Above 0, candidates are drawn as a Sobol sequence.",
     )
 
     @field_validator("surrogate")

@@ -63,14 +63,25 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     each surviving arm in this round).
     """
 
-    initial: int = Field(10, ge=1, description="Random evaluations of an arm, before its model.")
-    rounds: int = Field(3, ge=1, le=100, description="Rounds that divide the budget equally.")
-    exploration: float = Field(2.0, ge=0, le=1000, description="Weight of the deviation.")
+    initial: int = Field(
+        10,
+        ge=1,
+        description="Number of random evaluations of an arm before its first model is fitted.",
+    )
+    rounds: int = Field(
+        3, ge=1, le=100, description="Number of rounds; each gets the same share of the budget."
+    )
+    exploration: float = Field(
+        2.0, ge=0, le=1000, description="Weight of the standard deviation in an arm's upper bound."
+    )
     bonus: Literal["sqrt", "log2"] = Field(
-        "sqrt", description="What divides the deviation: sqrt(n), or log2(n + 2)."
+        "sqrt", description="The standard deviation is divided by sqrt(n), or by log2(n + 2)."
     )
     temperature: float = Field(
-        1.0, gt=0, le=1000, description="Of the softmax; smaller: less equal shares."
+        1.0,
+        gt=0,
+        le=1000,
+        description="Temperature of the softmax; a lower one makes shares less equal.",
     )
     arms: Literal["algorithm"] | dict[Literal["pieces"], int] = Field(
         "algorithm",
@@ -78,12 +89,12 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         "pieces of every hyperparameter's range.",
     )
     budget: int | None = Field(
-        None, ge=1, description="Evaluations in all rounds (default: the study's budget)."
+        None, ge=1, description="Total number of evaluations (default: the study's budget)."
     )
     seconds: float | None = Field(
         None,
         gt=0,
-        description="Instead of budget: seconds of fitting in all rounds (default: the study's).",
+        description="Instead of budget: total seconds of fitting (default: the study's budget).",
     )
 
     @model_validator(mode="after")

@@ -40,12 +40,17 @@ class ModelBasedHyperband(Hyperband):
     points: int | None = Field(
         None,
         ge=2,
-        description="Fewest observations of a density (default: hyperparameters + 1).",
+        description="Minimum number of observations to fit a density (default: number of "
+        "hyperparameters + 1).",
     )
-    good: float = Field(0.15, gt=0, lt=1, description="Share of the best evaluations.")
-    candidates: int = Field(64, ge=1, description="Draws that one is chosen from.")
+    good: float = Field(
+        0.15, gt=0, lt=1, description="Share of the evaluations that count as good."
+    )
+    candidates: int = Field(
+        64, ge=1, description="Number of draws, of which the best is suggested."
+    )
     factor: float = Field(
-        3.0, gt=0, le=1000, description="Width of the draws over that of the kernels."
+        3.0, gt=0, le=1000, description="Draws are this many times as wide as the kernels."
     )
     floor: float = Field(1e-3, gt=0, le=1, description="Smallest bandwidth.")
 

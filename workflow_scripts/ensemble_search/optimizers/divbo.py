@@ -39,19 +39,22 @@ class DivBO(BayesianOptimization):
     ``weight``, ``pool`` (number of members) and ``members`` (their iterations).
     """
 
-    beta: float = Field(0.05, ge=0, description="Twice the limit of the weight of diversity.")
+    beta: float = Field(0.05, ge=0, description="The weight of diversity approaches beta / 2.")
     tau: float = Field(0.2, ge=0, description="How fast the weight of diversity grows.")
     weight: float | None = Field(
         None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
     )
-    pool: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
-    ties: Ties = Field("random", description="Ties in these rounds, as in ensemble 'selection'.")
+    pool: int = Field(25, ge=1, le=1000, description="Number of rounds of ensemble selection.")
+    ties: Ties = Field(
+        "random", description="How these rounds break ties, as in the ensemble 'selection'."
+    )
     diversity_surrogate: str = Field(
         "forest-kernel", description="Diversity model: a file in surrogates/."
     )
     sampler: Literal["members", "normal"] = Field(
         "members",
-        description="Samples of Eq. 4: each model's own prediction, or 20 normal draws.",
+        description="Samples for Eq. 4: one prediction per model in the surrogate, or 20 "
+        "normal draws.",
     )
 
     @field_validator("diversity_surrogate")

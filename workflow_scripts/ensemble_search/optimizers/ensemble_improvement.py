@@ -26,7 +26,7 @@ class EnsembleImprovement(OwnMetric, BayesianOptimization):
     ``why`` is as in ``bo``.
     """
 
-    rounds: int = Field(25, ge=1, le=1000, description="Rounds of selection for the ensemble.")
+    rounds: int = Field(25, ge=1, le=1000, description="Number of rounds of ensemble selection.")
 
     def targets(self, history: History) -> np.ndarray:
         """Return the ensemble's loss with each model added, of shape (n,)."""

@@ -29,7 +29,7 @@ class EnsembleOptimization(BayesianOptimization):
     ``why`` is as in ``bo``, plus ``slot`` (from 0).
     """
 
-    slots: int = Field(12, ge=1, description="Models of the ensemble.")
+    slots: int = Field(12, ge=1, description="Number of models in the ensemble.")
 
     def targets(self, history: History) -> np.ndarray:
         """Return the ensemble's error with each model in the current slot, of shape (n,)."""

@@ -23,11 +23,14 @@ class EnsembleSequentialOptimization(BayesianOptimization):
         None,
         ge=1,
         le=_bootstraps.MOST,
-        description="Bootstraps; by default half the evaluations, as in the paper, or 75, which it "
-        "had, if the budget is in seconds.",
+        description="Number of bootstraps (default: half the evaluations, as in the paper, "
+        "or the paper's 75 if the budget is in seconds).",
     )
     ratio: float = Field(
-        1.0, gt=0, le=1, description="Size of a bootstrap over the number of validation rows."
+        1.0,
+        gt=0,
+        le=1,
+        description="Size of a bootstrap relative to the number of validation rows.",
     )
 
     def planned(

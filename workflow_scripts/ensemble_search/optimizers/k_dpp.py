@@ -38,8 +38,8 @@ class DeterminantalDesign(Optimizer):
     )
     sigma: float | str = Field(
         "auto",
-        description="Length scale of the kernel, in unit scales; 'auto': as wide as determinants "
-        "can be computed with.",
+        description="Length scale of the kernel, with hyperparameters scaled to [0, 1]; "
+        "'auto': as large as numerical precision permits.",
     )
     steps: int | str | None = Field(
         None,

@@ -26,8 +26,13 @@ class NeuralEnsembleSearch(Optimizer):
     that were not new), ``parent`` (its iteration), ``mutated``.
     """
 
-    population: int = Field(30, ge=1, description="Random evaluations first; latest successes.")
-    parents: int = Field(10, ge=1, description="Models of the ensemble that a parent is from.")
+    population: int = Field(
+        30,
+        ge=1,
+        description="Number of random evaluations at the start; size of the population (the "
+        "latest successes).",
+    )
+    parents: int = Field(10, ge=1, description="Size of the ensemble from which parents are drawn.")
 
     @property
     def minimum_evaluations(self) -> int:

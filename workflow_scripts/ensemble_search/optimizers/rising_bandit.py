@@ -35,12 +35,18 @@ class RisingBandit(per_algorithm.ArmwiseBO):
     ``arm`` and ``surviving``.
     """
 
-    pull: int = Field(5, ge=1, description="Evaluations of a pull.")
-    alpha: int = Field(3, ge=2, description="Rounds before the first elimination, and of a slope.")
+    pull: int = Field(5, ge=1, description="Number of evaluations per pull.")
+    alpha: int = Field(
+        3,
+        ge=2,
+        description="Number of rounds before the first elimination, and over which slopes "
+        "are measured.",
+    )
     budget: int | None = Field(
         None,
         ge=1,
-        description="Evaluations in all, for the pulls left (default: the study's budget).",
+        description="Total number of evaluations, which determines how many pulls are left "
+        "(default: the study's budget).",
     )
 
     def planned(self, evaluations: int | None, seconds: float | None = None) -> "RisingBandit":

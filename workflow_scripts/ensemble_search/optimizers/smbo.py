@@ -15,13 +15,21 @@ class SequentialModelBasedOptimization(BayesianOptimization):
     The space must have no conditions.
     """
 
-    initial: int = Field(2, ge=1, description="Evaluations before the first model.")
+    initial: int = Field(
+        2, ge=1, description="Number of evaluations before the first model is fitted."
+    )
     surrogate: str = Field(
         "gaussian-process", description="Performance model: a file in surrogates/."
     )
-    candidates: int = Field(2000, ge=1, description="Candidates a suggestion is chosen from.")
-    ascents: int = Field(5, ge=0, description="Best candidates to climb from by the gradient.")
-    local: int = Field(0, ge=0, description="Maximum climbs from evaluated configurations.")
+    candidates: int = Field(2000, ge=1, description="Number of candidates per suggestion.")
+    ascents: int = Field(
+        5, ge=0, description="Number of the best candidates from which gradient ascent starts."
+    )
+    local: int = Field(
+        0,
+        ge=0,
+        description="Maximum number of hill climbs, which start from evaluated configurations.",
+    )
     interleave: float = Field(
         0.0, ge=0, le=1, description="Probability that a random configuration is suggested."
     )

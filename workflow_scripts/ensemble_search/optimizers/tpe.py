@@ -54,14 +54,21 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     forbidden or known), ``good`` (number of good evaluations).
     """
 
-    initial: int = Field(20, ge=1, description="Evaluations before the first model.")
+    initial: int = Field(
+        20, ge=1, description="Number of evaluations before the first model is fitted."
+    )
     gamma: float = Field(
-        0.25, gt=0, le=1000, description="Good evaluations over the square root of all, rounded up."
+        0.25,
+        gt=0,
+        le=1000,
+        description="The best ceil(gamma sqrt(n)) of n evaluations count as good.",
     )
     candidates: int = Field(
-        24, ge=1, description="Draws that the value of a hyperparameter is chosen from."
+        24, ge=1, description="Number of draws, of which one becomes the value of a hyperparameter."
     )
-    algorithm: str | None = Field(None, description="The only algorithm (default: all).")
+    algorithm: str | None = Field(
+        None, description="Search the space of this algorithm only (default: all)."
+    )
 
     def check_space(self, space: Space) -> None:
         """Reject an algorithm that the space lacks."""

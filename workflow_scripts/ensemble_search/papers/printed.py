@@ -160,6 +160,9 @@ class Inconsistency(Part):
         Arguments of the function.
     computed
         The value that follows from other numbers of the paper, rounded.
+    words
+        ``computed`` in words: a format string whose fields are the keys or positions of
+        ``computed``. A list of lists is formatted list by list.
     """
 
     where: str
@@ -169,6 +172,18 @@ class Inconsistency(Part):
     by: str
     of: dict[str, Any] = Field(default_factory=dict)
     computed: Any
+    words: str = "{}"
+
+    @property
+    def shown(self) -> str:
+        """Return ``computed`` in words."""
+        found = self.computed
+        if isinstance(found, dict):
+            return self.words.format(**found)
+        rows = found if isinstance(found, list) else [found]
+        if not all(isinstance(row, list) for row in rows):
+            rows = [rows]
+        return "; ".join(self.words.format(*row) for row in rows)
 
 
 def inconsistencies(paper: str) -> dict[str, Inconsistency]:

@@ -194,6 +194,12 @@ def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
     yield {n: [row[place] for row in found] for n, place in zip(names, places, strict=True)}, 0
 
 
+def uncalculated(path: Path, names: Collection[str]) -> list[str]:
+    """Return a note on formulas in some columns of a readable Excel file that have no value."""
+    counts = {name: n for name, n in sheets.unsaved(path).items() if name in names}
+    return [sheets.about_unsaved(counts)] if counts else []
+
+
 def _fields(lines: Iterable[str], separator: str) -> Any:
     return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
 

@@ -26,6 +26,8 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     table, losses = verdict.summary, compared.losses
     leader = table.index[0]
     enough = smallest_p(len(compared.datasets)) <= ALPHA
+    best = table["rank"].round(9) == table["rank"].round(9).min()
+    tied = "" if best.sum() == 1 else " (tied with others: bold)"
     rows = []
     for method, row in table.iterrows():
         against = [""] * 4
@@ -46,24 +48,24 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
             _ends(row["elo_low"], row["elo_high"], 0),
             losses.value(row["error"]),
         ]
-        best = bool(np.isclose(row["rank"], table["rank"].min()))
         size = f"{sizes[method]:.1f}" if method in sizes else "–"
         line = cells(*text, *against, size)
-        line[1] = Cell(text[1], best)
+        line[1] = Cell(text[1], bool(best[method]))
         rows.append(line)
     columns = ["method", "average rank", "95 % interval", "win rate", "Elo", "95 % interval"]
     columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
-    columns += ["leader lower / equal / higher", "p (Holm)", "detectable", "members"]
+    columns += [f"{leader} lower / equal / higher", "p (Holm)", "detectable", "members"]
     notes = [
         f"Average rank: the methods are ranked by their mean test {losses.title} on each data set "
         "(1 = lowest, ties share ranks), then averaged over data sets. Win rate: mean share of the "
         "other methods that a method beats on a data set; it follows from the rank. Elo: "
         f"Bradley-Terry strengths from the same wins; {ratings.MEAN} is the mean, and "
         f"{ratings.TENFOLD} more mean tenfold odds of winning. Intervals: Student's t over "
-        "the data sets (for Elo, the jackknife); – where they cannot be estimated.",
-        f"Difference, data sets lower / equal / higher and p: against {leader}, the first row; "
-        f"Wilcoxon signed-rank test on the mean {losses.plural} of the data sets, Holm-adjusted (– "
-        f"with fewer than 6). {DETECTABLE} Members: mean number of unique members of the final "
+        f"the data sets, of ranks clipped to 1 and {len(table)}, of Elo from the jackknife; – "
+        "where they cannot be estimated: with one data set, or the same rank on all.",
+        f"Difference, data sets lower / equal / higher and p: against {leader}, the first row{tied}"
+        f"; Wilcoxon signed-rank test on the mean {losses.plural} of the data sets, Holm-adjusted "
+        f"(– with fewer than 6). {DETECTABLE} Members: mean number of unique members of the final "
         "ensemble.",
     ]
     scope = (
@@ -74,7 +76,8 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
 
 
 def _ends(low: float, high: float, digits: int) -> str:
-    return f"{low:.{digits}f} to {high:.{digits}f}" if np.isfinite(low) else "–"
+    text = f"{low:.{digits}f} to {high:.{digits}f}" if np.isfinite(low) else "–"
+    return text.replace("-", "−")
 
 
 def error_table(results: Results, compared: Comparison, name: str = "test-error") -> Table:
@@ -136,22 +139,32 @@ def _with_majority(table: Table, majority: pd.Series, losses: Losses) -> Table:
     )
 
 
-def time_table(times: pd.DataFrame) -> Table:
-    """Where the searches' time went."""
+def time_table(times: pd.DataFrame, replayed: bool) -> Table:
+    """Where the searches' time went; in replays, that of fitting is recorded in tables."""
     rows = []
     for search, row in times.iterrows():
         spent = [duration(row[part]) for part in ("fit", "suggest", "rest")]
         share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
-    columns = ["search", "runs", "fitting per run", "suggesting per run", "other per run"]
-    columns += ["share outside fitting", "wall-clock time, all runs", "CPU time of evaluations"]
+    recorded = ", recorded" if replayed else ""
+    total = "total wall-clock time of all runs" + (", fitting recorded" if replayed else "")
+    columns = ["search", "runs", f"mean fitting per run{recorded}", "mean suggesting per run"]
+    columns += ["mean other per run", "share outside fitting", total]
+    columns.append(f"total CPU time of all runs' evaluations{recorded}")
     notes = [
         "Fitting: wall-clock time to fit pipelines and to predict. Suggesting: everything the "
         "optimizer does between two evaluations. Other: starting jobs and workers, reading and "
         "writing, over all attempts of a job (except what a killed attempt did after its last "
-        "evaluation). Methods that share a search share its time."
+        "evaluation). CPU time: of fitting and predicting. Methods that share a search share its "
+        "time."
     ]
+    if replayed:
+        notes.append(
+            "The searches were replayed and fitted nothing: their times of fitting, and the parts "
+            "of totals and shares that come from these, were recorded when the table was made. "
+            "Suggesting and other are the replays' own."
+        )
     data = times.rename_axis("search").reset_index()
     return Table("time", "Time spent by each search", columns, rows, data, notes)
 

@@ -23,12 +23,15 @@ class View:
         Colour, dashes and marker by method.
     study
         The study, as in ``Results``.
+    single
+        The methods that take the best model.
     """
 
     compared: Comparison
     reference: str
     look: dict[str, dict]
     study: dict[str, Any]
+    single: list[str]
 
     @property
     def losses(self) -> Losses:
@@ -43,9 +46,7 @@ class View:
     @property
     def ensembles(self) -> list[str]:
         """The compared methods that build an ensemble instead of taking the best model."""
-        types = {m: self.study["ensembles"][parts["ensemble"]]["type"]
-                 for m, parts in self.study["methods"].items()}  # fmt: skip
-        return [m for m in self.compared.methods if types[m] != "best"]
+        return [m for m in self.compared.methods if m not in self.single]
 
     @property
     def key(self) -> dict[str, dict]:
@@ -64,4 +65,4 @@ def view(results: Results, least: int = 1) -> View | str:
     if reference not in compared.methods:
         reference = compared.methods[-1]
     look = figures.styles(results.methods, results.reference)
-    return View(compared, reference, look, results.study)
+    return View(compared, reference, look, results.study, results.single)

@@ -11,7 +11,7 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ensemble_search.analysis import datasets, failures, origins, times
+from ensemble_search.analysis import arms, datasets, failures, origins, times
 from ensemble_search.analysis.load import Results, load
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.verdict import verdict
@@ -118,16 +118,17 @@ class _Report:
     def context(self) -> dict[str, Any]:
         """Everything that the template shows."""
         results, compared = self.results, self.compared
-        answer = verdict(compared, results.reference, results.splits)
+        answer = verdict(compared, results.reference, results.splits, results.single)
         manifests = results.manifests
         return {
             "command": _command(results.study),
             "losses": results.losses,
             "answer": answer,
             "parts": datasets.caveat(results.study),
-            "replay": origins.caveat(
+            "replayed": origins.caveat(
                 manifests, results.study["budget"].get("evaluations"), len(set(results.splits))
             ),
+            "arms": arms.caveats(results),
             "compared": compared,
             "combinations": len(results.study["datasets"]) * results.study["repeats"],
             "expected": results.expected,
@@ -135,7 +136,7 @@ class _Report:
             "without_model": failures.without_model(results.scores),
             "period": origins.period(manifests),
             "searches": len(manifests),
-            "hours": self.spent["hours"].sum(),
+            "total": times.total(self.spent, origins.replayed(manifests)),
             **self._tables(answer),
             **self._figures(answer),
         }
@@ -148,7 +149,9 @@ class _Report:
             found["errors"] = overview_tables.error_table(results, compared)
         observations = results.observations
         if len(observations):
-            found["time"] = overview_tables.time_table(self.spent)
+            found["time"] = overview_tables.time_table(
+                self.spent, origins.replayed(results.manifests)
+            )
             found["causes"] = overview_tables.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
                 found[column] = overview_tables.failure_table(observations, column, heading)
@@ -194,7 +197,8 @@ class _Report:
                 figures.time_bars(spent),
                 "time",
                 spent.rename_axis("search").reset_index(),
-                "Mean time per run, by search",
+                "Mean time per run, by search"
+                + ("; fitting as recorded" if origins.replayed(results.manifests) else ""),
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
                     f"{times.duration(r['suggest'])}, other {times.duration(r['rest'])}"

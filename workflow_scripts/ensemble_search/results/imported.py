@@ -54,7 +54,7 @@ LEAST, MOST = 6, 200
 ALGORITHM = "algorithm"
 #: Roles of the data's columns.
 ROLES = {"part": ["part"]}
-NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', a letter or digit first"
+NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
 
 def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) -> list[str]:
@@ -82,10 +82,10 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     if output == Path():
         raise UserError("--output: it is empty; name a new folder, such as OUTPUT=elsewhere")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UserError(f"--output: '{output}' is there already; remove it, or name another folder")
+        raise UserError(f"--output: '{output}' already exists; remove it, or name another folder")
     study = output.name
     if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
-        raise UserError(f"--output: '{study}' is not possible as the name of a study; {NAMED}")
+        raise UserError(f"--output: '{study}' cannot be the name of a study; {NAMED}")
     try:
         return _write_study(root, output, metric, fold)
     except BaseException:
@@ -102,16 +102,14 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     found = {name: replace(made, predictions={}) for name, made in foreign.read(root, fold)}
     for name, made in found.items():
         if not re.match(NAME, name) or DEVICES.fullmatch(name):
-            raise UserError(
-                f"'{made.folder}': '{name}' is not possible as the name of a data set; {NAMED}"
-            )
+            raise UserError(f"'{made.folder}': '{name}' cannot be the name of a data set; {NAMED}")
         if twins := [other for other in found if other.lower() == name.lower() and other != name]:
-            raise UserError(f"'{made.folder}': differs from '{twins[0]}' in case only; rename one")
+            raise UserError(f"'{made.folder}': differs from '{twins[0]}' only in case; rename one")
     kinds = {made.task for made in found.values()}
     if metric is None and len(kinds) > 1:
         raise UserError(
-            f"--metric: '{root}' has classifications and regressions; the metric, such as METRIC="
-            f"{METRICS[CLASSIFICATION]} or METRIC={METRICS[REGRESSION]}, says which to import"
+            f"--metric: '{root}' has classifications and regressions; choose by the metric, "
+            f"such as METRIC={METRICS[CLASSIFICATION]} or METRIC={METRICS[REGRESSION]}"
         )
     metric = metric or METRICS[min(kinds)]
     try:
@@ -119,7 +117,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     except UserError as error:
         raise UserError(f"--metric: {error}") from None
     if (task := tasks.problem(metric).task) not in kinds:
-        raise UserError(f"--metric: '{metric}' is for {task}, and this is a {min(kinds)}")
+        raise UserError(f"--metric: '{metric}' is for {task}, but this is a {min(kinds)}")
     others = [name for name, made in found.items() if made.task != task]
     found = {name: made for name, made in found.items() if made.task == task}
     models = pd.concat([made.models for made in found.values()], ignore_index=True)
@@ -131,7 +129,9 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     noted = dict.fromkeys(note for made in found.values() for note in made.notes)
     lines += [f"note: {printable(note)}" for note in noted]
     if others:
-        lines.append(f"note: not of this metric, and left out: {', '.join(map(printable, others))}")
+        lines.append(
+            f"note: left out, because the metric does not fit: {', '.join(map(printable, others))}"
+        )
     for name, made in foreign.read(root, fold):
         if name not in found:
             continue
@@ -197,8 +197,8 @@ def _worse_than_a_constant(made: Predictions) -> Iterator[str]:
         worse = int((losses > constant).sum())
         if 2 * worse > len(losses):
             yield (
-                f"{worse} of {len(losses)} models are worse than the {guess} on the {part} rows; "
-                f"check the order of {order}"
+                f"{worse} of {len(losses)} models are worse than predicting the {guess} on the "
+                f"{part} rows; check the order of {order}"
             )
 
 
@@ -214,7 +214,9 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
         If there is no column, or one is missing for some but not all models of an algorithm.
     """
     if models.columns.empty:
-        raise UserError(f"{foreign.MINIMAL}: has no column beside {', '.join(foreign.MEASURED)}")
+        raise UserError(
+            f"{foreign.MINIMAL}: has no column other than {', '.join(foreign.MEASURED)}"
+        )
     for name in models:
         for known in (ALGORITHM, *foreign.MEASURED):
             if name != known and name.strip().lower() == known:
@@ -239,7 +241,7 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
                 if partly := [*there.index[(there > 0) & (there < 1)]]:
                     raise UserError(
                         f"{foreign.MINIMAL}: '{name}' is missing for some models of the algorithm "
-                        f"'{partly[0]}'; each of them needs it, or none"
+                        f"'{partly[0]}'; give a value to all of them, or to none"
                     )
                 when = [ALGORITHM, [*there.index[there == 1]]]
         if values.empty:
@@ -257,8 +259,8 @@ def _mixed(models: "pd.DataFrame", described: Sequence[Mapping[str, Any]]) -> It
         odd = values[foreign.numbers(values).isna()]
         if 0 < len(odd) < len(values) / 2:
             yield (
-                f"note: {foreign.MINIMAL}: '{h['name']}' has '{odd.iloc[0]}' among numbers, so its "
-                "values are categories, which are in no order"
+                f"note: {foreign.MINIMAL}: '{h['name']}' has '{odd.iloc[0]}' among numbers, so it "
+                "is categorical, without an order"
             )
 
 
@@ -269,30 +271,30 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
         choices = sorted({str(value) for value in values})
         if twins := foreign.spaced(choices):
             raise UserError(
-                f"{foreign.MINIMAL}: '{values.name}' has {twins}, which differ in space around "
-                "them only"
+                f"{foreign.MINIMAL}: '{values.name}' has {twins}, which differ only in "
+                "surrounding spaces"
             )
         sizes = foreign.numbers(values).abs()
         if sizes.notna().all() and sizes.max() > EXACT and values.nunique() > 1:  # text in pandas
             raise UserError(
                 f"{foreign.MINIMAL}: '{values.name}' has {values[sizes.idxmax()]}; integers are "
-                f"exact up to {EXACT}: make it smaller, or text"
+                f"exact up to {EXACT}: use smaller ones, or text"
             )
         return {"kind": "categorical", "choices": choices, "default": choices[0]}
     sizes = np.abs(values.to_numpy(float))
     if not np.isfinite(sizes).all():
-        raise UserError(f"{foreign.MINIMAL}: '{values.name}' is not finite in every row")
+        raise UserError(f"{foreign.MINIMAL}: '{values.name}' has values that are not finite")
     if (odd := (sizes > FARTHEST) | ((sizes > 0) & (sizes < 1 / FARTHEST))).any():
         raise UserError(
             f"{foreign.MINIMAL}: '{values.name}' has {values[odd].iloc[0]:g}; numbers must be 0, "
-            f"or from {1 / FARTHEST:g} to {FARTHEST:g} in size"
+            f"or from {1 / FARTHEST:g} to {FARTHEST:g} in absolute value"
         )
     integer = bool((values == values.round()).all())
     if integer and sizes.max() > EXACT:
         largest = values.iloc[sizes.argmax()]
         raise UserError(
             f"{foreign.MINIMAL}: '{values.name}' has {largest:.0f}; integers are exact up to "
-            f"{EXACT}: make it smaller, or text"
+            f"{EXACT}: use smaller ones, or text"
         )
     lower, upper = (
         (int(values.min()), int(values.max()))
@@ -378,7 +380,7 @@ def _write(
     except UserError as error:
         raise UserError(f"'{made.folder}': {error}") from None
     if found != sum(sizes):
-        raise UserError(f"'{made.folder}': a label is a word for a missing value; rename it")
+        raise UserError(f"'{made.folder}': a label is a word that is read as missing; rename it")
     arrays, notes = made.predictions, list[str]()
     if made.classes:
         places = [made.classes.index(label) for label in inputs.classes]
@@ -389,15 +391,15 @@ def _write(
         far = [(np.abs(array) > LARGEST).any(axis=(1, 2)) for array in arrays.values()]
         if cut := int(np.logical_or.reduce(far).sum()):
             notes.append(
-                f"{cut} models have predictions {LARGEST:g} standard deviations from the mean "
-                "label or more, and are cut there"
+                f"{cut} models have predictions more than {LARGEST:g} standard deviations from the "
+                "mean label, which are clipped"
             )
         arrays = {p: np.clip(array, -LARGEST, LARGEST) for p, array in arrays.items()}
     stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
     lacking = {part: np.isnan(array).any(axis=(1, 2)) for part, array in stored.items()}
     failed = lacking["validation"] | lacking["test"]
     if failed.all():
-        raise UserError(f"'{made.folder}': no model has predictions of both parts")
+        raise UserError(f"'{made.folder}': no model has both validation and test predictions")
     for array in stored.values():
         array[failed] = np.nan
     losses = [
@@ -462,7 +464,7 @@ def _write(
     }
     files.write_json(folder / tables.MANIFEST, about)
     if half := int((failed & ~(lacking["validation"] & lacking["test"])).sum()):
-        notes.append(f"{half} models have predictions of one part only, and fail")
+        notes.append(f"{half} models lack validation or test predictions, and count as failed")
     return source, np.array([loss for loss in losses if loss is not None]), notes
 
 

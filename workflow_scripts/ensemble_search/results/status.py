@@ -1,4 +1,6 @@
-"""The table of `make status`: searches (or, in a replay, states of repeats) and other jobs."""
+"""The tables of `make status`: of all studies; of a study's searches (or, in a replay, states of
+repeats) and other jobs.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -72,6 +74,40 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     elif reason := job_logs.reason(log):
         lines.append(f"Report: failed: {reason}; see {log}")
     return lines, [problem for s in searches for problem in s["problems"]]
+
+
+def overview(root: Path) -> list[str]:
+    """Count the results of each study below ``root``, one line per study.
+
+    Only file names are read. Searches and ensembles that a study shares with another count where
+    they are stored.
+    """
+    rows = []
+    for folder in sorted(root.glob("*/")):
+        done = [
+            {
+                file.parent.relative_to(folder / kind)
+                for file in folder.glob(f"{kind}/{depth}/{name}")
+            }
+            for kind, depth, name in (
+                ("searches", "*/*/*", "search.json"),
+                ("ensembles", "*/*/*/*", "scores.parquet"),
+                ("checkpoints", "*/*/*", "progress.json"),
+            )
+        ]
+        searches, ensembles, started = done
+        page = folder / "report" / "index.html"
+        if any(done) or page.exists():
+            counts = len(searches), len(started - searches), len(ensembles)
+            rows.append((folder.name, *map(str, counts), str(page) if page.exists() else ""))
+    if not rows:
+        return [f"No study has results below {root}/."]
+    header = ("study", "searches done", "unfinished", "ensembles", "report")
+    return [
+        *job_logs.aligned([header, *rows]),
+        "",
+        "Details of a study: make status STUDY=<its file>, such as studies/quickstart.yaml",
+    ]
 
 
 def table(searches: list[dict], loss: str) -> list[str]:

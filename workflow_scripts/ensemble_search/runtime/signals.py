@@ -26,6 +26,16 @@ _ended, _said = threading.Lock(), threading.Lock()
 received: list[int] = []
 
 
+def while_importing() -> None:
+    """End this process at once when a signal arrives; for scripts, before their other imports.
+
+    Nothing has been done yet that needs an end. :func:`on_signals` takes over.
+    """
+    for number in SIGNALS:
+        if number != signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
 def on_signals() -> None:
     """End this process when one of :data:`SIGNALS` arrives: exit status 128 + its number.
 
@@ -71,6 +81,11 @@ def _stop(number: int, frame) -> None:
         received.append(number)
         _say(number)
         sys.exit(128 + number)
+
+
+def _leave(number: int, frame) -> None:
+    _say(number)
+    os._exit(128 + number)
 
 
 def _end_late(read_end: int) -> None:

@@ -56,16 +56,16 @@ class Study(Section):
     extends: str | None = Field(
         None,
         min_length=1,
-        description="another study file, relative to this one: keys that are not written here are "
-        "its keys, searches and ensembles are added to its own, and searches that are the same "
-        "are shared",
+        description="another study file, by its path relative to this one: keys that are "
+        "missing here are taken from it, its plugins, searches and ensembles "
+        "are added, and identical searches are shared",
     )
     plugins: list[Annotated[str, Field(min_length=1)]] = Field(
         [],
         description="folders of further optimizers, ensembles and other parts, relative to this "
         "file, with optimizers/, ensembles/, spaces/, surrogates/, metrics/, drivers/ and pages/",
     )
-    datasets: dict[Name, Dataset] = Field(min_length=1, description="name -> where it comes from")
+    datasets: dict[Name, Dataset] = Field(min_length=1, description="name -> source")
     searches: dict[Name, dict[str, Any]] = Field(
         min_length=1, description="name -> `optimizer` and its settings"
     )
@@ -76,7 +76,10 @@ class Study(Section):
         min_length=1, description="rows of the tables: name -> a search with an ensemble"
     )
     repeats: int = Field(
-        10, ge=1, le=10_000, description="searches with different seeds per data set"
+        10,
+        ge=1,
+        le=10_000,
+        description="number of times that each search runs on each data set, with different seeds",
     )
     seed: int = Field(0, ge=0, le=SEED, description="repeat r of every search draws from (seed, r)")
     space: str = Field(
@@ -92,8 +95,8 @@ class Study(Section):
         1,
         ge=1,
         le=1000,
-        description="evaluations side by side in a search, of those that its optimizer plans at "
-        "once; changes no result",
+        description="number of evaluations that a search runs in parallel, if its optimizer "
+        "plans several at once; does not change results",
     )
     split: Split = Split()
     openml: OpenML = OpenML()
@@ -102,11 +105,9 @@ class Study(Section):
         None, description="also run AutoGluon, to compare with (default: no)"
     )
     tables: Tables | None = Field(
-        None, description="stores of evaluated configurations (default: none is made)"
+        None, description="make tables of evaluated configurations (default: no)"
     )
-    surrogates: Surrogates | None = Field(
-        None, description="evaluation of surrogates; without it none is evaluated"
-    )
+    surrogates: Surrogates | None = Field(None, description="evaluate surrogates (default: no)")
     spread: Spread | None = Field(
         None, description="also measure how evenly designs cover a range (default: no)"
     )
@@ -114,8 +115,9 @@ class Study(Section):
         None,
         ge=2,
         le=1000,
-        description="also score the ensembles on so many random divisions of the held-out rows "
-        "into validation and test rows, with the same fits (default: no)",
+        description="also score the ensembles on this number of random divisions of the "
+        "held-out rows into validation and test rows, with the same fits "
+        "(default: no)",
     )
     deliver: Deliver | None = Field(
         None, description="also make a folder that predicts new rows (default: no)"

@@ -156,7 +156,7 @@ def look_at(
             raise UserError(
                 f"--target: '{target}' has numbers, but also {other}; write numbers with a decimal "
                 "point and without units, leave fields of unknown ones empty, or, if they are "
-                f"classes, choose --metric {METRICS[CLASSIFICATION]}"
+                f"classes, choose --metric={METRICS[CLASSIFICATION]}"
             )
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:

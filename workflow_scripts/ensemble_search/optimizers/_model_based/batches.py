@@ -13,14 +13,19 @@ from ensemble_search.spaces.base import Space
 class BatchOptimizer(Optimizer):
     """Base of optimizers with an initial design, optionally followed by batches."""
 
-    initial: int = Field(5, ge=1, description="Evaluations before the first model.")
+    initial: int = Field(
+        5, ge=1, description="Number of evaluations before the first model is fitted."
+    )
     design: _designs.Design = Field(
         "random",
-        description="How these are chosen: uniformly, by a k-DPP, a Sobol sequence, or the default "
-        "configuration of every algorithm first.",
+        description="How these are chosen: uniformly, by a k-DPP, by a Sobol sequence, or "
+        "the default configuration of every algorithm first.",
     )
     batch: int = Field(
-        1, ge=1, le=1000, description="Configurations suggested at a time, for several workers."
+        1,
+        ge=1,
+        le=1000,
+        description="Number of configurations suggested at a time, for several workers.",
     )
 
     @property

@@ -30,8 +30,8 @@ def build(results: Results, publish) -> list[Section] | str:
     over = full_fits.over_budget(results, seen.compared)
     curves = {part: ranks.rank_curves(over, c) for part, c in COLUMNS.items()}
     text = (
-        f"At every {unit} the methods are ranked within each run (data set and repeat) and the "
-        f"ranks are averaged over {seen.compared.runs} runs; ties share their ranks, so "
+        f"At every {unit} the methods are ranked within each repeat of each data set, and the "
+        f"ranks are averaged over all {seen.compared.runs} repeats; ties share their ranks, so "
         f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
         f"its averages differ. Validation {losses.title} is the best observed so far, "
         f"and ensembles are fitted to it: go by the test {losses.title}."
@@ -163,6 +163,6 @@ def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Sect
         source = agreement.source("validation-rank")
         notes = [f"Printed: {source}, among the ten methods of the paper."]
         parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
-    caption = "Average ranks at the end, ranked within each run"
+    caption = "Average ranks at the end, ranked within each repeat"
     table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
     return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])

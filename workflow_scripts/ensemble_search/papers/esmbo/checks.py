@@ -1,5 +1,7 @@
 """Consequences of the numbers that the ESMBO paper prints."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -22,14 +24,15 @@ def data_sets(space: str) -> int:
     return sets["regression" if regression else "classification"]
 
 
-def marks_of_equal_frequencies() -> dict[str, dict[float, list[str]]]:
+def marks_of_equal_frequencies() -> list[list[Any]]:
     """Find pairs of methods with the same winning frequency and different marks.
 
     Returns
     -------
     marks
-        By collection of data sets and frequency. Such marks are possible, because both tests depend
-        on ties, and the Poisson binomial test also on the test samples.
+        Number of data sets of the collection, frequency, and its two marks. Such marks are
+        possible, because both tests depend on ties, and the Poisson binomial test also on the test
+        samples.
     """
     found: dict[int, dict[float, set[str]]] = {}
     for space, rows in printed.values("esmbo", "wins").items():
@@ -37,10 +40,12 @@ def marks_of_equal_frequencies() -> dict[str, dict[float, list[str]]]:
             for share, mark in zip(row["wins"], row["marks"], strict=True):
                 if share > 0.5:
                     found.setdefault(data_sets(space), {}).setdefault(share, set()).add(mark)
-    return {
-        f"{n} data sets": {s: sorted(m, key=len) for s, m in sorted(by.items()) if len(m) > 1}
+    return [
+        [n, share, *(mark or "none" for mark in sorted(marks, key=len))]
         for n, by in sorted(found.items())
-    }
+        for share, marks in sorted(by.items())
+        if len(marks) > 1
+    ]
 
 
 def expected_improvement(sigma: float) -> float:

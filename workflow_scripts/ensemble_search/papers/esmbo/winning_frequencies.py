@@ -50,7 +50,8 @@ def space_of(study: dict[str, Any]) -> str:
 def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
     paper = values("esmbo", "settings")
     text = (
-        f"Winning frequency of the row's method against the column's, and expected rank, on "
+        "Winning frequency (share of data sets on which the row's method has a lower mean test "
+        "loss than the column's; ties count one half for both), and expected rank, on "
         f"{sizes[0]} data sets; in parentheses those of the paper, on {sizes[1]} others. "
     )
     evaluations = study["budget"].get("evaluations")

@@ -1,20 +1,16 @@
 """How searches with competing arms distributed their evaluations, and when arms were dropped."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ensemble_search.analysis.arms import RUN, rounds
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.build import stems
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells, number
-from ensemble_search.results import layout, readers
-from ensemble_search.runtime import files
-from ensemble_search.runtime.names import OBSERVATIONS
 
 TITLE, ORDER = "Which arms got the evaluations?", 72
 #: Maximum number of rounds for which the squares show numbers of evaluations.
@@ -105,74 +101,13 @@ def _short(arm: str) -> str:
     return " ".join(part.rsplit(" ", 1)[-1] for part in arm.split(", "))
 
 
-RUN = ["dataset", "search", "repeat"]
-COLUMNS = [*RUN, "round", "arm", "evaluations", "dropped"]
-
-
-def rounds(results: Results) -> pd.DataFrame:
-    """Count the evaluations of every arm in every round.
-
-    Rounds and competing arms come from the reasons that the search stored.
-
-    Returns
-    -------
-    table
-        One row per arm and round in which it competes: ``dataset``, ``search``, ``repeat``,
-        ``round`` (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it no longer competes
-        in the next round. Rounds and arms are in order. Empty if no search has arms.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
-    """
-    rows: list[dict] = []
-    for run in results.manifests.reindex(columns=RUN).to_dict("records"):
-        folder = layout.search_folder(results.folder, results.study, **run)
-        reasons = _reasons(results, folder)
-        if reasons:
-            rows += [{**run, **row} for row in _rounds(reasons)]
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _reasons(results: Results, folder: Path) -> list[dict]:
-    """Read round, arm and remaining arms of every suggestion; empty if the search has no arms."""
-    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
-    with files.reading(folder / OBSERVATIONS):
-        if not texts or "surviving" not in json.loads(texts[0]):
-            return []
-        return [
-            {"round": why["round"], "arm": why["arm"], "surviving": list(why["surviving"])}
-            for why in map(json.loads, texts)
-        ]
-
-
-def _rounds(reasons: list[dict]) -> list[dict]:
-    """Count the evaluations of a run by round and arm."""
-    found: dict[int, dict[str, int]] = {}
-    for why in reasons:
-        counts = found.setdefault(why["round"], dict.fromkeys(why["surviving"], 0))
-        if why["arm"] in counts:
-            counts[why["arm"]] += 1
-    return [
-        {
-            "round": at,
-            "arm": arm,
-            "evaluations": count,
-            "dropped": at + 1 in found and arm not in found[at + 1],
-        }
-        for at, counts in found.items()
-        for arm, count in counts.items()
-    ]
-
-
 def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Average over runs, by arm and round.
 
     Parameters
     ----------
     table
-        Result of :func:`rounds`.
+        Result of ``arms.rounds``.
     by
         Columns not to average over, among ``dataset`` and ``search``.
 

@@ -73,7 +73,7 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     notes = [
         f"Mean test {losses.title} of the method minus {reference}'s; each data set counts with "
         "its mean over runs and divisions. Intervals: Student's t over "
-        f"{counted(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}",
+        f"{counted(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}".rstrip(),
         f"{DETECTABLE} Standard deviations of the difference: square roots of unbiased estimates "
         "of the variance components, 0 where such an estimate is negative. The one between "
         "divisions is how far a single division, with the same fits, lies from their mean.",

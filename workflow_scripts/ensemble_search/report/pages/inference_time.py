@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ensemble_search.analysis import deliverables, ranks
+from ensemble_search.analysis import deliverables, origins, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.plots import figures
@@ -22,9 +22,8 @@ def build(results: Results, publish) -> list[Section] | str:
     if isinstance(seen, str):
         return seen
     losses = seen.losses
-    wide = deliverables.deliverables(results).pivot(
-        index="dataset", columns="method", values="milliseconds"
-    )
+    delivered = deliverables.deliverables(results)
+    wide = delivered.pivot(index="dataset", columns="method", values="milliseconds")
     wide = wide.where(wide > 0).dropna()
     if wide.empty:
         return "on no data set is the time to predict known for every method"
@@ -45,10 +44,12 @@ def build(results: Results, publish) -> list[Section] | str:
     ]
     columns = ["method", "ms to predict 1000 rows", "relative to fastest", "average rank"]
     columns.append(losses.heading(f"mean test {losses.title}"))
+    rows_of = delivered.loc[delivered["dataset"].isin(wide.index), "rows"]
     text = (
-        "The time to predict is the sum over the members of the final ensemble, measured on "
-        "validation and test rows after each fit; mean over repeats, then geometric mean "
-        f"over {len(wide)} of {len(seen.compared.datasets)} data sets. Lower left is best."
+        "The time to predict is the sum over the members of the final ensemble "
+        f"{deliverables.measured_on(rows_of, origins.replayed(results.manifests))}. Mean over "
+        f"repeats, then geometric mean over {len(wide)} of {len(seen.compared.datasets)} data "
+        "sets. Lower left is best."
     )
     drawing = publish(
         _figure(table, seen.look, losses),

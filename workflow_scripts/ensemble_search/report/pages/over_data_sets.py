@@ -30,9 +30,10 @@ def build(results: Results, publish) -> list[Section] | str:
         f"Every method against every other on {n} data sets, as in the paper on sequential "
         "model-based ensemble optimization (Lacoste et al., 2014). A method wins on a data set if "
         f"its mean test {loss} over repeats is lower; its winning frequency is the share of data "
-        "sets on which it wins, and a tie counts one half. Its expected rank on a data set is 1 + "
-        "the number of methods that win against it. The units are the data sets, however many "
-        "repeats there are."
+        "sets on which it wins, and a tie counts one half for both. Its expected rank on a data "
+        "set is 1 + the number of methods that win against it. Both are averaged over the last "
+        f"iterations (at most {pairwise.LAST}), as in that paper. The units are the data sets, "
+        "however many repeats there are."
     )
     parts = [caution] if (caution := datasets.caveat(results.study)) else []
     sections = [
@@ -63,11 +64,11 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
         f"• p < {UNLIKELY[1]}, ● p < {UNLIKELY[0]}"
     )
     notes = [
-        "The winning frequency of the row's method against the column's, the expected rank (bold: "
-        "lowest) and the values behind the symbols are means over iterations "
-        f"{first} to {last}. Not adjusted for multiple tests: of {len(found.pairs)} sign tests "
-        f"without any true difference, up to {UNLIKELY[1] * len(found.pairs):.2g} would have • or "
-        "● by chance."
+        "Number: winning frequency of the row's method against the column's, from 0 (never) to 1 "
+        "(always); the two of a pair add up to 1. Bold: lowest expected rank. The values behind "
+        f"the symbols are means over the same iterations, {first} to {last}. Not adjusted for "
+        f"multiple tests: of {len(found.pairs)} sign tests without any true difference, up to "
+        f"{UNLIKELY[1] * len(found.pairs):.2g} would have • or ● by chance."
     ]
     parts: list = []
     if found.reason:
@@ -86,7 +87,11 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
             "repeats. So it is about a single run of each; because repeats share test rows, or at "
             "least the data, more of them make it more stable, not more certain."
         )
-    caption = f"Winning frequencies in test {seen.losses.title}, and expected ranks"
+    caption = (
+        f"Winning frequencies in test {seen.losses.title} (share of "
+        f"{len(seen.compared.datasets)} data sets, mean over iterations {first} to {last}, ties "
+        "count one half for both), and expected ranks"
+    )
     data = found.pairs.assign(expected_rank=found.pairs["method"].map(found.ranks))
     columns = ["", *methods, "expected rank"]
     return [*parts, Table("winning", caption, columns, rows, data, notes)]
@@ -109,7 +114,7 @@ def _ranks(found: Pairwise, seen: View, publish) -> list:
     methods, title = seen.compared.methods, f"Expected rank in test {seen.losses.title}"
     text = (
         f"On each data set the methods are ranked by their mean test {seen.losses.title} at every "
-        "iteration; the page on ranks over iterations ranks them within each run instead."
+        "iteration; the page on ranks over iterations ranks them within each repeat instead."
     )
     if len(methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"

@@ -118,15 +118,16 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
         f"{losses.title[0].upper()}{losses.title[1:]} and rank: the method's minus {reference}'s, "
         f"mean over {counted(n, 'data set')}, so positive favours {reference}. Intervals: "
         "Student's t over the data sets, on paired differences, each the mean over repeats; not "
-        "adjusted.",
+        f"adjusted; those of ranks clipped to ±{len(table)}, the largest possible difference; – if "
+        "the difference is the same on all data sets, or there is one.",
         DETECTABLE,
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "
         f"{counted(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much "
         "of the signed-rank test's rank sum favours the reference; unlike p, it does not depend on "
         "the number of data sets.",
     ]
-    if n > 1:
-        notes.insert(1, effects.by_chance(table))
+    if text := effects.by_chance(table, ("error", "rank")):
+        notes.insert(1, f"{text} These are the intervals of {losses.title} and of rank.")
     if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
         notes.append(
             f"With {counted(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
@@ -168,7 +169,9 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
         f"significantly different or significantly higher (Wilcoxon signed-rank over at most "
         f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}, mean and signed ranks in the "
         "same direction); Holm: adjusted for the "
-        f"{counted(others, 'comparison')} on the same data set.",
+        f"{counted(others, 'comparison')} on the same data set. If no method differed from "
+        f"{reference}, up to {wilcoxon.ALPHA * len(tests):.2g} of the {len(tests)} unadjusted "
+        "tests would be significant by chance.",
         about,
         f"Cliff's delta: chance that a random repeat of the method has a higher {losses.title} "
         f"than a random repeat of {reference}, minus the chance of a lower one; mean over data "
@@ -281,9 +284,11 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
             "splits only, however many repeats there are; tests over repeats treat repeats as "
             "independent, and are overconfident about it."
         )
+    elif repeats == 1:
+        text = "With one repeat per data set, the spread over repeats is unknown."
     else:
         text = (
-            f"All {repeats} repeats of a data set use the same training, validation and test rows "
+            f"The {repeats} repeats of a data set use the same training, validation and test rows "
             "and differ only in the search's seed. They can show whether another run of the search "
             "on this split would give the same order, but not whether another split of the same "
             "data would, let alone other data. However many repeats there are, the sampling error "

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ensemble_search.analysis import wall_clock
+from ensemble_search.analysis import origins, wall_clock
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.report.build import stems
@@ -34,6 +34,8 @@ def build(results: Results, publish) -> list[Section] | str:
         "whatever number of workers the study had. An ensemble counts once all evaluations before "
         "it are done."
     )
+    if origins.replayed(results.manifests):
+        text += " Seconds of fits are those recorded when the searches' table was made."
     return [Section("Loss over time", [text, _panels(curves, seen, publish), _table(curves, seen)])]
 
 
