@@ -1,5 +1,6 @@
 """Forms of table files, read for training and for predictions of new rows."""
 
+import datetime
 import gzip
 import shutil
 import sys
@@ -9,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.data import file_limits, normalise, sources, text_files
+from ensemble_search.data import file_limits, normalise, prepare, sources, text_files
+from ensemble_search.data.preparation import Preparation
 from ensemble_search.predictor import rows
 from ensemble_search.runtime.errors import UserError
 
@@ -192,6 +194,39 @@ def test_what_a_cell_of_excel_cannot_say_is_said(tmp_path):
     _, described = normalise.normalise(sources.from_file(str(tmp_path / "error.xlsx"), "y"))
     assert described["columns"]["x"] == "numeric"
     assert "1 value treated as missing: '#DIV/0!'" in " ".join(described["notes"])
+
+
+def test_cells_of_several_types_are_read_as_their_text(tmp_path):
+    """Dates among text, numbers or times; training and prediction agree."""
+    days = [datetime.datetime(2021, 1, 1) + datetime.timedelta(i) for i in range(40)]
+    cells = {
+        "dates": [*(f"{day:%Y-%m-%d}" for day in days[:3]), datetime.time(3, 4), *days[4:]],
+        "numbers": [days[0], *(i / 2 for i in range(1, 40))],
+        "words": [days[0], datetime.time(3, 4), "b", 5] * 10,
+    }
+    file = tmp_path / "mixed.xlsx"
+    pd.DataFrame({**cells, "y": ["a", "b"] * 20}).to_excel(file, index=False)
+    frame, described = normalise.normalise(sources.from_file(str(file), "y"))
+    kinds = {"dates": "date", "numbers": "numeric", "words": "categorical"}
+    assert described["columns"] == kinds
+    assert frame[[*kinds]].isna().sum().tolist() == [1, 1, 0]
+    settings = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    inputs, _, split = prepare.make_split(frame, described, settings)
+    preparation = Preparation.from_json(split["preparation"])
+    assert "words=2021-01-01T00:00:00" in preparation.features
+    ((columns, _),) = rows.excel(file, preparation.names)
+    made, _ = preparation.transform(columns)
+    parts = np.concatenate([inputs.X_train, inputs.X_validation, inputs.X_test])
+    assert sorted(made.tolist()) == sorted(parts.tolist())
+
+
+def test_periods_in_new_rows_are_rejected(tmp_path):
+    """Only pandas knows which dates their numbers are."""
+    file = tmp_path / "periods.parquet"
+    pd.DataFrame({"x": pd.period_range("2020-01", periods=9, freq="M"), "z": 1}).to_parquet(file)
+    assert list(rows.parquet(file, ["z"], 10))
+    with pytest.raises(UserError, match=r"column 'x' of .* holds periods, .* save it as dates"):
+        list(rows.parquet(file, ["z", "x"], 10))
 
 
 def test_formulas_that_were_never_calculated_are_counted(tmp_path):

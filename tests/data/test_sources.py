@@ -144,6 +144,22 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     assert list(read({"file": str(path), "target": "y"})[0]) == ["x", "y"]
     path.write_text("y,x\n" + "a,1\nb,2\n" * 3, encoding="utf-8-sig")
     assert list(read({"file": str(path), "target": "y"})[0]) == ["x", "y"]
+    path.write_text("\ufeffx,y\n" + "1,a\n2,b\n" * 3, encoding="utf-8-sig")
+    with pytest.raises(UserError, match="begins with two byte order marks; remove one"):
+        read({"file": str(path), "target": "y"})
+
+
+def test_names_of_columns_are_no_values(tmp_path):
+    """A column 01 holds no codes, 1.10 no versions, and nan no missing value."""
+    names = ["01", "1.10", "nan", str(2**60), "0.1234567890123456789"]
+    rows = [[i % 9, 1 + i % 9 / 10, i * 2.5, i * 3, i * i] for i in range(40)]
+    path = tmp_path / "names.csv"
+    pd.DataFrame(rows, columns=names).assign(y=["a", "b"] * 20).to_csv(path, index=False)
+    frame, described = read({"file": str(path), "target": "y"})
+    assert {described["columns"][name] for name in names} == {"numeric"}
+    assert frame["01"].tolist() == [i % 9 for i in range(40)]
+    said = " ".join(described["notes"])
+    assert not any(word in said for word in ("missing", "text", "same number", "lose digits"))
 
 
 @pytest.mark.parametrize(

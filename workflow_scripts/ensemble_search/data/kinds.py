@@ -1,5 +1,6 @@
 """Kinds of columns: number, boolean, date or category; with notes on surprising columns."""
 
+import datetime
 import decimal
 import numbers
 import re
@@ -276,7 +277,8 @@ class Column:
             return "numeric", self._finite(column)
         if kind == "decimal":
             return "numeric", self._finite(column.astype("float64"))
-        odd = next((v for v in values if not isinstance(v, (str, numbers.Real))), None)
+        usable = (str, numbers.Real, datetime.date, datetime.time)  # a sheet's cells may be mixed
+        odd = next((v for v in values if not isinstance(v, usable)), None)
         if odd is not None:
             raise UserError(
                 f"{self.what} has a value of type {type(odd).__name__}; "

@@ -390,7 +390,10 @@ class Preparation:
 
 
 def word(value: Any) -> str:
-    """Write a category as text: integers without a decimal point."""
+    """Write a category as text: integers without a decimal point, dates with a time."""
+    if isinstance(value, (np.datetime64, datetime.date)):
+        date = _date(value, None)
+        return str(value) if date is None else str(date.astype("M8[s]"))
     whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
 
@@ -404,9 +407,6 @@ def _written(value: Any, read: str | None) -> str | None:
     truth = _truth(value) if read == FROM_BOOLEANS else None
     if truth is not None:
         return str(bool(truth))
-    if isinstance(value, (np.datetime64, datetime.date)):
-        date = _date(value, None)
-        return str(value) if date is None else str(date.astype("M8[s]"))
     try:
         return word(value)
     except ValueError:  # an integer with more digits than Python converts

@@ -72,6 +72,8 @@ def csv_header(path: Path, target: str) -> list[str]:
     if not names:
         found = "is empty" if names is None else "begins with an empty line"
         raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
+    if names[0].startswith("\ufeff"):  # pandas would leave it out, but the predictor would not
+        raise UserError(f"file: '{path}' begins with two byte order marks; remove one")
     if not names[0]:
         names[0] = text_files.INDEX
     _check_names(path, names)
@@ -120,7 +122,8 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                         f"the header has {len(header)}"
                     )
                 file_limits.check_cells(rows, len(header))
-                seen.look_at(row)
+                if rows > 1:  # a column may be called 01, or nan
+                    seen.look_at(row)
         words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
         versions = {name: said for i, name in enumerate(header) if (said := seen.versions(i))}
         as_text = [target, *(header[i] for i in seen.codes | seen.large), *also_text]

@@ -135,6 +135,12 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
         file_limits.check_file(path)
         with pq.ParquetFile(path) as file:
             _places(path, file.schema_arrow.names, names)
+            for field in file.schema_arrow:
+                if field.name in names and _extension(field) == "pandas.period":
+                    raise UserError(
+                        f"--input: column '{field.name}' of '{path}' holds periods, which need "
+                        "pandas to be read; save it as dates"
+                    )
             for batch in file.iter_batches(size, columns=names):
                 yield {name: batch[name].to_pylist() for name in names}, 0
             if not file.metadata.num_rows:
@@ -143,6 +149,12 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
     except (pa.ArrowException, file_limits.Unreadable) as error:
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
+
+
+def _extension(field: Any) -> str:
+    """Name of an extension type, whether or not Arrow knows it; empty if there is none."""
+    name = (field.metadata or {}).get(b"ARROW:extension:name", b"").decode(errors="replace")
+    return getattr(field.type, "extension_name", name)
 
 
 def types(path: Path, names: list[str]) -> dict[str, Any]:
