@@ -3,8 +3,10 @@
 import errno
 import json
 import os
+import struct
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ import pytest
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import (
+    Unusable,
     atomic,
     digest,
     read_npy,
@@ -212,3 +215,24 @@ def test_missing_rows_are_holes(tmp_path):
     assert not np.isnan(np.load(path)).any()
     np.save(tmp_path / "b.npy", np.array([row, zeros, row + 1, zeros]))
     assert path.read_bytes() == (tmp_path / "b.npy").read_bytes()
+
+
+@pytest.mark.parametrize("sizes", ["reserved", "written", "wrong"])
+def test_arrays_written_by_any_python_are_read(tmp_path, sizes):
+    """Python writes the size of an array itself or, since 3.11.4, 2^32 - 1 before its real size."""
+    path, arrays = tmp_path / "a.npz", {"x": np.arange(6.0), "y": np.array([True])}
+    np.savez(path, **arrays)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            size = {"reserved": 2**32 - 1, "written": entry.file_size, "wrong": 7}[sizes]
+            struct.pack_into("<II", data, entry.header_offset + 18, size, size)
+    path.write_bytes(data)
+    if sizes == "wrong":
+        with pytest.raises(Unusable, match=r"its directory is wrong about 'x\.npy'"):
+            files.read_npz(path)
+    else:
+        found = files.read_npz(path)
+        assert {name: array.tolist() for name, array in found.items()} == {
+            name: array.tolist() for name, array in arrays.items()
+        }

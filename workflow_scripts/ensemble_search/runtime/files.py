@@ -470,9 +470,9 @@ def _check_places(stream: IO[bytes], archive: zipfile.ZipFile) -> None:
         same = (flags, method, crc) == (entry.flag_bits, entry.compress_type, entry.CRC)
         size, more = entry.file_size, stream.read(extra)
         if more:  # NumPy reserves space for sizes beyond 4 GiB
-            same &= sizes == [2**32 - 1] * 2 and more == struct.pack("<HHQQ", 1, 16, size, size)
-        else:
-            same &= sizes == [size] * 2
+            same &= more == struct.pack("<HHQQ", 1, 16, size, size)
+        # Python before 3.11.4 also writes the size itself there.
+        same &= sizes == [size] * 2 or (bool(more) and sizes == [2**32 - 1] * 2)
         alone = mark == b"PK\3\4" and entry.header_offset == end and own and same
         if not alone or flags & ~0x800 or entry.compress_size != size:
             raise ValueError(f"its directory is wrong about '{entry.filename}'")
