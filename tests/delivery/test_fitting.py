@@ -115,14 +115,19 @@ def test_values_of_several_types_are_text(tmp_path):
     (tmp_path / "results").mkdir()
     frame = pd.DataFrame({0: [1, "x", None], "y": pd.Categorical(["a", "b", "a"])})
     frame["in"], frame["month"] = pd.cut([1, 5, 9], 2), pd.period_range("2024-01", periods=3)
+    frame["large"] = pd.Series([2**70, 1, 2], dtype=object)
     frames = fitting._Frames(tmp_path)
     file = frames.write(frame, "y", "mine", "frame")
     found = pd.read_parquet(tmp_path / file)
+    assert found["large"].tolist() == [str(2**70), "1", "2"]
     assert found["0"].tolist()[:2] == ["1", "x"]
     assert found["0"].isna().tolist() == [False, False, True]
     assert found["y"].tolist() == ["a", "b", "a"]
     assert found["in"].tolist()[1:] == ["(0.992, 5.0]", "(5.0, 9.0]"]
     assert found["month"].tolist()[0] == "2024-01-01"
+    half = frame.assign(half=pd.Series(["\ud800", 1, 2], dtype=object))
+    with pytest.raises(UserError, match=r"^frame: the text '.ud800' is not valid Unicode$"):
+        frames.write(half, "y", "mine", "frame")
     frame["lists"] = [[1], [2], [3]]
     with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
         frames.write(frame, "y", "mine", "frame")

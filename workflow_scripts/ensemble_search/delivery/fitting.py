@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCRIPT = Path(__file__).resolve().parents[2] / "automl.py"
-#: Maximum number of columns named in a message.
+#: Maximum number of columns, and characters of a text, in a message.
 MOST = 20
 #: What the script prints before a mistake.
 MISTAKE = re.compile(r"^error: ")
@@ -209,7 +209,10 @@ def _table(frame: Any, target: str, what: str) -> Any:
         raise UserError(f"{key}: {where} has no column '{target}'; known: {known}")
     if not len(frame):
         raise UserError(f"{what}: it has no rows")
-    return pa.table({column: _in_parquet(frame[column], what) for column in frame})
+    try:
+        return pa.table({column: _in_parquet(frame[column], what) for column in frame})
+    except UnicodeEncodeError as error:
+        raise UserError(f"{what}: the text {error.object[:MOST]!r} is not valid Unicode") from None
 
 
 def _holds(file: Path, table: Any) -> bool:
@@ -229,7 +232,7 @@ def _in_parquet(column: "pd.Series", what: str) -> Any:
 
     try:
         made = pa.Array.from_pandas(column)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowException, OverflowError):  # integers of more than 64 bits
         return pa.Array.from_pandas(kinds.text(column))
     own = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
     if isinstance(own, pa.BaseExtensionType):  # periods and intervals
