@@ -93,7 +93,8 @@ $(foreach name,GROUP TIME COLUMNS TEST,$(if $(filter command,$(origin $(name))),
 # Passed on literally: neither make nor the shell expands them.
 LITERAL := $(sort CORES $(foreach name,$(filter TAKES.%,$(.VARIABLES)),$($(name))))
 $(foreach name,$(LITERAL),$(eval override $(name) := $$(value $(name))))
-export $(LITERAL)
+# Only those of the given goals: a make that `make test` starts sees no STUDY that nobody gave.
+export $(filter $(OWN),$(LITERAL))
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 

@@ -183,8 +183,9 @@ def head(command: str) -> str:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of somebody who has activated .venv, and has no PYTHONPATH."""
-    result = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    """The environment of somebody who has activated .venv, has no PYTHONPATH, and runs no make."""
+    absent = ("PYTHONPATH", "MAKELEVEL", "MAKEFLAGS", "MFLAGS")
+    result = {k: v for k, v in os.environ.items() if k not in absent}
     path = f"{Path(sys.executable).parent}{os.pathsep}{result['PATH']}"
     return {**result, "PATH": path, **more}
 
