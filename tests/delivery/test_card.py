@@ -123,6 +123,22 @@ def test_a_perfect_ranking_of_few_rows_is_not_certain(groups):
         assert high > 0.9
 
 
+@pytest.mark.parametrize("name", ["auc", "average-precision", "f1"])
+def test_intervals_of_few_positives_hold_the_true_loss_as_often_as_they_say(name):
+    """Of 7 positives, 0.6 of the bootstraps of an AUC did."""
+    metric = plugins.load("metrics", name)()
+    rng = np.random.default_rng(0)
+
+    def drawn(positives: int, negatives: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = np.repeat([1, 0], [positives, negatives])
+        scores = rng.normal(size=len(labels)) + 1.5 * labels
+        return labels, 1 / (1 + np.exp(1.5 - scores[:, None]))
+
+    true = metric.loss(*drawn(7_000, 70_000))
+    found = [measures.interval(metric, *drawn(7, 70)) for _ in range(60)]
+    assert np.mean([low <= true <= high for low, high in found]) > 0.9
+
+
 def test_importance_finds_the_column_of_a_rare_class():
     """Of 20,000 rows, few of any 500 would be of the class."""
     rng = np.random.default_rng(0)

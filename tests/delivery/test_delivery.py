@@ -728,6 +728,16 @@ def test_rows_with_weights_are_refitted_and_tested_with_them(tmp_path):
     assert "hue" not in text.partition("## Columns")[2].partition("## ")[0]
 
 
+def test_the_time_of_a_call_is_not_that_of_a_row(root, tmp_path, delivered):
+    """The few rows here would take long each if a call's fixed time was divided among them."""
+    seconds = pd.read_parquet(root / finished_study.SEARCH / "observations.parquet")
+    members = load_ensemble(delivered).manifest["members"]
+    total = seconds["predict_seconds"].iloc[[m["evaluation"] - 1 for m in members]].sum()
+    limits = {"predict_ms_per_row": 1000 * total / 1900}  # for 2000 rows, it suffices
+    kept = load_ensemble(deliver(root, tmp_path / "d", limits=limits)).manifest["members"]
+    assert [m["evaluation"] for m in kept] == [m["evaluation"] for m in members]
+
+
 def test_affordable_members_by_hand():
     members = Members(np.array([2, 5, 7, 9]), np.array([0.4, 0.2, 0.2, 0.2]))
     errors = np.array([np.nan] * 5 + [0.3, 0, 0.1, 0, 0.2])

@@ -20,6 +20,7 @@ from ensemble_search.delivery import (
     calibration,
     card,
     limits,
+    measures,
     onnx_ensemble,
     onnx_export,
     own_rows,
@@ -194,7 +195,8 @@ class Delivery:
     def affordable(self, made: Members) -> None:
         """Keep only members within the limits of members and of time."""
         self.found = self.members = made
-        rows = len(self.pool.labels) + len(self.test_labels)
+        # Of fewer rows, what a call costs would count as what a row costs.
+        rows = max(len(self.pool.labels) + len(self.test_labels), measures.BULK)
         assert self.pool.predict_seconds is not None
         seconds = np.nan_to_num(self.pool.predict_seconds[made.indices])
         costs = {

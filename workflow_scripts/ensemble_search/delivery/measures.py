@@ -27,6 +27,8 @@ IN_ALL, FEWEST = 30_000, 100
 SOME, VALUES = 200, 12
 #: Microseconds per day.
 DAY = 86_400_000_000
+#: Of fewer rows in the rarest class, bootstraps say too little: see :func:`interval`.
+RARE = 30
 #: Number of rows predicted at once, and one at a time, to measure the time.
 BULK, SINGLES = 2000, 20
 
@@ -37,19 +39,24 @@ def interval(
     """Return the 95 % interval of a loss due to the choice of the test rows.
 
     Without groups: Wilson's interval (1927) if the loss is a share of rows, else percentiles of
-    seeded bootstraps. Groups are sampled as a whole: see :func:`share` and :func:`_jackknife`. An
-    extreme loss, such as that of an AUC of 1, is the same whichever rows are left out; its interval
-    is Wilson's for as many rows, or groups, as the rarest class has.
+    seeded bootstraps. Groups are sampled as a whole: see :func:`share` and :func:`_jackknife`.
+
+    Losses that are no means over rows, such as that of an AUC, vary hardly or not at all between
+    samples of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or groups,
+    or the loss is extreme, the interval is Wilson's for as many: a share of n has the largest
+    variance that an AUC with n rows in the smaller class can have (Birnbaum & Klose, 1957).
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
         return share(np.asarray(single) == 1, groups)
-    if single is None and (loss := metric.loss(labels, predictions)) in (0, metric.worst):
-        units = np.arange(len(labels)) if groups is None else groups
+    if single is None:
+        loss, units = metric.loss(labels, predictions), np.arange(len(labels))
+        units = units if groups is None else groups
         n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
-        low, high = wilson(n if loss else 0, n)
-        return metric.worst * low, metric.worst * high
+        if loss in (0, metric.worst) or (n < RARE and metric.task == CLASSIFICATION):
+            low, high = wilson(n * loss / metric.worst, n)
+            return metric.worst * low, metric.worst * high
     if groups is not None:
         return _jackknife(metric, labels, predictions, groups)
     losses = []
@@ -122,7 +129,7 @@ def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
     return _score(p, rows, float(stdtrit(k - 1, 0.975)))
 
 
-def wilson(count: int, n: int) -> tuple[float, float]:
+def wilson(count: float, n: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval (1927) for ``count`` of ``n`` rows."""
     from scipy.special import ndtri  # scipy.stats takes a second to import
 
