@@ -618,8 +618,8 @@ def _columns(tested: _Tested) -> Part:
         ""
         if tested.unseen
         else (
-            " The members were also fitted on these rows, so columns that tell rows apart seem more "
-            "important than they are."
+            " The members were also fitted on these rows, so columns that tell rows apart "
+            "seem more important than they are."
         )
     )
     charts: list[Chart] = []
