@@ -112,7 +112,7 @@ def look_at(
     UserError
         If the table or its columns cannot be read; the target is constant; no metric is named
         although the target may be classes or amounts; or fewer than two classes have enough rows
-        for all parts of a split.
+        for all parts of a split, or these have fewer than half of the rows.
     """
     import numpy as np
     import pandas as pd
@@ -154,9 +154,9 @@ def look_at(
         mostly = bool(found) and found[0].share >= MOSTLY
         if metric is None and distinct > MAX_FRACTIONS and mostly:
             raise UserError(
-                f"--target: '{target}' has numbers, but also {other}; write numbers with a decimal "
-                "point and without units, leave fields of unknown ones empty, or, if they are "
-                f"classes, choose --metric={METRICS[CLASSIFICATION]}"
+                f"--target: '{target}' has numbers, but also {other}; write numbers as "
+                "-1234.5, leave fields of unknown ones empty, or, if they are classes, "
+                f"choose --metric={METRICS[CLASSIFICATION]}"
             )
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:
@@ -171,8 +171,8 @@ def look_at(
     task = plugins.load("metrics", metric).task
     if task == REGRESSION and not numbers:
         raise UserError(
-            f"--metric: {metric} is for numbers, and '{target}' has {other}; write numbers with a "
-            "decimal point and without separators of thousands, and leave unknown ones empty"
+            f"--metric: {metric} is for numbers, and '{target}' has {other}; write finite "
+            "numbers, as -1234.5, and leave fields of unknown ones empty"
         )
     what, classes = "a regression", None
     if task == CLASSIFICATION:
@@ -182,6 +182,12 @@ def look_at(
             raise UserError(
                 f"--target: '{target}' has {len(counts) - len(rare)} classes of "
                 f"{normalise.SMALLEST_CLASS} rows or more; two are needed"
+            )
+        if 2 * rare.sum() > counts.sum():
+            raise UserError(
+                f"--target: '{target}' has {len(rare)} classes of one or two rows, which would be "
+                "left out, and most rows with them; merge classes, name another target, or, if "
+                f"they are amounts, write them as -1234.5 and choose --metric={METRICS[REGRESSION]}"
             )
         what = f"{len(counts) - len(rare)} classes"
         if len(rare):
