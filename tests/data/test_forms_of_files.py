@@ -5,6 +5,7 @@ import gzip
 import shutil
 import sys
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -396,8 +397,12 @@ def test_parquet_columns_that_cannot_be_converted_are_named(tmp_path):
     with pytest.raises(UserError, match=r"column 'day' holds date32\[day\]: .*; convert it"):
         sources.from_file(str(file), "y")
     pq.write_table(pa.table({"x\0": [1, 2], "y": labels}), file)
-    with pytest.raises(UserError, match="the name of column 1 of .* holds a null character"):
+    with pytest.raises(UserError, match=r"the name of column 1 of .* holds a null character"):
         sources.from_file(str(file), "y")
     digits = pa.array([10**60, 10**60 + 1], pa.decimal256(76, 0))
     pq.write_table(pa.table({"x": [1, 2], "y": digits}), file)
     assert sources.from_file(str(file), "y").frame.y.tolist() == [10**60, 10**60 + 1]
+    whole = pa.array([Decimal(10**20 + 1), Decimal(3)] * 3, pa.decimal128(38, 2))
+    pq.write_table(pa.table({"x": whole, "y": pa.array(["a", "b"] * 3)}), file)
+    _, described = normalise.normalise(sources.from_file(str(file), "y"))
+    assert any("column 'x' has 3 integers beyond 2^53" in note for note in described["notes"])

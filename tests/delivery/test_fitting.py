@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -70,6 +71,12 @@ def test_it_is_the_study_of_make_ensemble(notebook):
         ({"frame": [[1, 2]]}, "frame: a list is neither a pandas frame nor a file"),
         ({"target": "z"}, "target: the frame has no column 'z'; known: a, b, y"),
         ({"name": "a b"}, "name: 'a b' is not possible; take up to 64 of .*"),
+        ({"name": "con"}, "name: 'con' is a device's name on Windows; choose another"),
+        ({"name": 1}, "name: 1 is not text"),
+        ({"folder": None}, "folder: None is not text"),
+        ({"frame": FRAME.assign(a=1j)}, "frame: column 'a' has a value of type complex; only .*"),
+        ({"frame": FRAME.assign(a=[object()] * 60)}, "frame: column 'a' has a value of type obj.*"),
+        ({"frame": FRAME.assign(a=[(1, "x")] * 60)}, "frame: column 'a' has a value of type tup.*"),
         ({"columns": ["a"]}, "columns: give names by role, .*"),
         ({"folder": "nowhere"}, "folder: there is no folder 'nowhere'"),
         ({"frame": pd.DataFrame([[1, 2]], columns=["y", "y"])}, "frame: there are two columns .*"),
@@ -93,6 +100,7 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
         ({"minutes": 0}, "minutes: '0' is not a positive number of minutes"),
         ({"metric": "x"}, "no metric is called 'x'; known: .*"),
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
+        ({"columns": {"drop": None}}, "columns.drop: None is not a list of names, such as .*"),
         ({"columns": {"drop": "z"}}, "columns: drop: there is no column 'z'; known: a, b"),
         ({"frame": "none.csv"}, "file: there is no file .*none.csv.*"),
         ({"test": FRAME.assign(a="x")}, "test: column 'a' of .*y-test.parquet' has no number, .*"),
@@ -119,7 +127,7 @@ def test_values_of_several_types_are_text(tmp_path):
     frames = fitting._Frames(tmp_path)
     file = frames.write(frame, "y", "mine", "frame")
     found = pd.read_parquet(tmp_path / file)
-    assert found["large"].tolist() == [str(2**70), "1", "2"]
+    assert found["large"].tolist() == [2**70, 1, 2]
     assert found["0"].tolist()[:2] == ["1", "x"]
     assert found["0"].isna().tolist() == [False, False, True]
     assert found["y"].tolist() == ["a", "b", "a"]
@@ -131,6 +139,23 @@ def test_values_of_several_types_are_text(tmp_path):
     frame["lists"] = [[1], [2], [3]]
     with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
         frames.write(frame, "y", "mine", "frame")
+
+
+def test_numbers_of_any_type_stay_numbers(tmp_path):
+    (tmp_path / "results").mkdir()
+    numbers = {
+        "sparse": pd.arrays.SparseArray([0, 0, 3]),
+        "long": np.array([0.5, 1, 2], dtype=np.longdouble),
+        "fractions": [Fraction(1, 2), 3, None],
+        "endless": [10**400, -(10**400), 1],
+    }
+    frame = pd.DataFrame({"y": ["a", "b", "a"], **numbers})
+    file = fitting._Frames(tmp_path).write(frame, "y", "mine", "frame")
+    found = pd.read_parquet(tmp_path / file)
+    assert found["sparse"].tolist() == [0, 0, 3]
+    assert found["long"].tolist() == [0.5, 1, 2]
+    assert found["fractions"].tolist()[:2] == [0.5, 3]
+    assert found["endless"].tolist() == [np.inf, -np.inf, 1]
 
 
 def test_importing_the_package_imports_nothing_else():

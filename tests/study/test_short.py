@@ -64,7 +64,7 @@ def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
         with pytest.raises(UserError, match=r"has numbers, but also '.*' in row 1; write numbers"):
             short.look_at(str(file), "y", None)
     file.write_text("x,y\n" + "".join(f'1,"{v},5"\n' for v in range(30)))
-    with pytest.raises(UserError, match="'0,5' in row 1; write numbers as -1234.5"):
+    with pytest.raises(UserError, match=r"'0,5' in row 1; write numbers as -1234\.5"):
         short.look_at(str(file), "y", None)
 
 
@@ -266,5 +266,5 @@ def test_a_target_whose_rows_would_mostly_be_left_out_is_rejected(tmp_path):
     file = tmp_path / "dates.csv"
     labels = ["a"] * 3 + ["b"] * 3 + [f"2020-01-{i:02}" for i in range(1, 9)]
     file.write_text("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
-    with pytest.raises(UserError, match="'y' has 8 classes of one or two rows, .* most rows"):
+    with pytest.raises(UserError, match=r"'y' has 8 classes of one or two rows, .* most rows"):
         short.look_at(str(file), "y", None)

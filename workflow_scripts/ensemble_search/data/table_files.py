@@ -377,8 +377,10 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                         f"column '{column}' holds {kind}: {error}; convert it"
                     ) from None
             raise
-        if pa.types.is_decimal(_values(table.schema.field(target))):
-            frame[target] = frame[target].map(_plain, na_action="ignore")
+        for field in table.schema:
+            if pa.types.is_decimal(_values(field)):
+                plain = [None if pd.isna(v) else _plain(v) for v in frame[field.name].astype(object)]
+                frame[field.name] = pd.Series(plain, dtype=object)
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
         return frame
 

@@ -9,7 +9,7 @@ from ensemble_search.data import roles, sources, text_files
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
-from ensemble_search.study.sections.names import NAME
+from ensemble_search.study.sections.names import DEVICES, NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,13 +52,15 @@ def name_of(file: str, name: str | None) -> str:
     UserError
         If the name is invalid, or the stem has no usable character.
     """
-    if name and not re.match(NAME, name):
+    if name and not re.fullmatch(NAME, name):
         raise UserError(
             f"--name: '{name}' is not possible; take up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', "
             "a letter or digit first"
         )
+    if name and DEVICES.fullmatch(name):
+        raise UserError(f"--name: '{name}' is a device's name on Windows; choose another")
     name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", text_files.stem(file)).strip("-._")[:64]
-    if not re.match(NAME, name):
+    if not re.match(NAME, name) or DEVICES.fullmatch(name):
         raise UserError(f"--name: '{file}' gives no name for its results; choose one")
     return name
 
