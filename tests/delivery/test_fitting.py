@@ -178,6 +178,20 @@ def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
     assert model.score(None, ["1", "0", "1"]) == 1
 
 
+def test_numbers_that_are_all_equal_have_a_score(monkeypatch):
+    from ensemble_search.predictor.ensemble import DeliveredRegressor
+
+    model = DeliveredRegressor.__new__(DeliveredRegressor)
+    monkeypatch.setattr(model, "predict", lambda X: np.array(X, float), raising=False)
+    assert model.score([1, 1], [1, 1]) == 1
+    assert model.score([1, 2], [1, 1]) == 0
+    assert model.score([1, 2], [1, 2.5]) == pytest.approx(1 - 0.25 / 1.125)
+    with pytest.raises(UserError, match="there are no rows to score"):
+        model.score([], [])
+    with pytest.raises(UserError, match="None is no path; name a new folder"):
+        model.save(None)
+
+
 def test_another_frame_needs_another_name(tmp_path):
     (tmp_path / "results/y").mkdir(parents=True)
     FRAME.to_parquet(tmp_path / "results/y.parquet", index=False)

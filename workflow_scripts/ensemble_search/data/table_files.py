@@ -379,7 +379,9 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
             raise
         for field in table.schema:
             if pa.types.is_decimal(_values(field)):
-                plain = [None if pd.isna(v) else _plain(v) for v in frame[field.name].astype(object)]
+                plain = [
+                    None if pd.isna(v) else _plain(v) for v in frame[field.name].astype(object)
+                ]
                 frame[field.name] = pd.Series(plain, dtype=object)
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
         return frame

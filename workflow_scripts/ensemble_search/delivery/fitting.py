@@ -279,7 +279,9 @@ def _readable(column: "pd.Series", what: str) -> "pd.Series":
                 f"{what}: column '{column.name}' has a value of type {type(value).__name__}; "
                 "only numbers, booleans, dates and text can be used"
             )
-    if not all(isinstance(v, numbers.Real) and not isinstance(v, (bool, np.bool_)) for v in present):
+    if not all(
+        isinstance(v, numbers.Real) and not isinstance(v, (bool, np.bool_)) for v in present
+    ):
         return kinds.text(column)
     if all(isinstance(v, numbers.Integral) and abs(v) < LARGEST_DECIMAL for v in present):
         exact = [None if pd.isna(v) else Decimal(int(v)) for v in column.astype(object)]

@@ -142,13 +142,22 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
                         "pandas to be read; save it as dates"
                     )
             for batch in file.iter_batches(size, columns=names):
-                yield {name: batch[name].to_pylist() for name in names}, 0
+                yield {name: _listed(batch[name], name) for name in names}, 0
             if not file.metadata.num_rows:
                 yield {name: [] for name in names}, 0
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
     except (pa.ArrowException, file_limits.Unreadable) as error:
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
+
+
+def _listed(column: Any, name: str) -> list[Any]:
+    """Convert a column of a Parquet file to Python's types, which have years up to 9999."""
+    try:
+        return column.to_pylist()
+    except (ArithmeticError, ValueError) as error:
+        kind = column.type
+        raise file_limits.Unreadable(f"column '{name}' holds {kind}: {error}; convert it") from None
 
 
 def _extension(field: Any) -> str:
