@@ -72,6 +72,13 @@ def test_npy_reads_back_and_rejects_objects(tmp_path):
         write_npy(path, np.array([{}, None], dtype=object))
     assert np.array_equal(np.load(path), array)
     assert os.listdir(tmp_path) == ["a.npy"]
+    for written, says in (
+        (lambda: np.save(path, np.array([{}, None], dtype=object)), "it holds Python objects; sav"),
+        (lambda: path.write_text("1,2"), "it is no array in NumPy's format"),
+    ):
+        written()
+        with pytest.raises(Unusable, match=says):
+            read_npy(path)
 
 
 class Counted(str):
