@@ -81,6 +81,14 @@ def test_npy_reads_back_and_rejects_objects(tmp_path):
             read_npy(path)
 
 
+@pytest.mark.parametrize("link", [None, "nowhere", "folder"])
+def test_what_is_in_the_place_of_a_folder_is_named(tmp_path, link):
+    folder = tmp_path / "folder"
+    folder.write_text("") if link is None else folder.symlink_to(link)
+    with pytest.raises(UserError, match=r"^cannot write '.*/a/b.json': '.*/folder' is no folder;"):
+        write_json(folder / "a/b.json", {})
+
+
 class Counted(str):
     """A key that counts how often it is compared."""
 

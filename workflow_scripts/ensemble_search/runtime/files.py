@@ -61,6 +61,11 @@ def atomic(path: str | Path) -> Iterator[Path]:
         temporary.replace(path)
         sync_folder(path.parent)
     except OSError as error:
+        for folder in path.parents:
+            if os.path.lexists(folder) and not folder.is_dir():
+                raise UserError(
+                    f"cannot write '{path}': '{folder}' is no folder; move it away"
+                ) from error
         raise UserError(f"cannot write '{path}': {error.strerror or error}") from error
     finally:
         with suppress(OSError):
