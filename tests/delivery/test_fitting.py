@@ -1,8 +1,10 @@
 """`fit`: what `make ensemble` does, from Python; and the notebook that shows it."""
 
+import datetime
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -156,6 +158,31 @@ def test_numbers_of_any_type_stay_numbers(tmp_path):
     assert found["long"].tolist() == [0.5, 1, 2]
     assert found["fractions"].tolist()[:2] == [0.5, 3]
     assert found["endless"].tolist() == [np.inf, -np.inf, 1]
+
+
+def test_arrow_converts_no_value_to_the_type_of_another(tmp_path):
+    """It would read 1.5 as 1, 1 as 1970-01-01, and drop the time of day."""
+    (tmp_path / "results").mkdir()
+    day, time = datetime.date(2020, 2, 3), datetime.datetime(2020, 2, 3, 4, 5)
+    columns = {
+        "half": [np.float16(1.5), 2, 3],
+        "long": [np.longdouble(1.5), 2, None],
+        "decimal": [Decimal("1.5"), 2.25, 3],
+        "day": [day, 1, 2],
+        "length": [datetime.timedelta(1), 1, 2],
+        "time": [day, time, None],
+        "truth": [True, 1.5, 2],
+    }
+    objects = {name: pd.Series(own, dtype=object) for name, own in columns.items()}
+    frame = pd.DataFrame({"y": ["a", "b", "a"], **objects})
+    file = fitting._Frames(tmp_path).write(frame, "y", "mine", "frame")
+    found = pd.read_parquet(tmp_path / file)
+    assert found["half"].tolist() == [1.5, 2, 3]
+    assert found["long"].tolist()[:2] == [1.5, 2]
+    assert found["decimal"].tolist() == [1.5, 2.25, 3]
+    assert found["day"].tolist()[1:] == found["length"].tolist()[1:] == ["1", "2"]
+    assert found["time"].tolist()[:2] == ["2020-02-03T00:00:00", "2020-02-03T04:05:00"]
+    assert found["truth"].tolist() == ["True", "1.5", "2"]
 
 
 def test_importing_the_package_imports_nothing_else():

@@ -18,6 +18,7 @@ import numpy as np
 
 from ensemble_search.data import kinds
 from ensemble_search.delivery import doors
+from ensemble_search.predictor import rows
 from ensemble_search.predictor.ensemble import (
     DeliveredClassifier,
     DeliveredRegressor,
@@ -34,7 +35,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "automl.py"
 #: Maximum number of columns, and characters of a text, in a message.
 MOST = 20
 #: Values that are not one number, text or date.
-NO_VALUES = (bytes, complex, list, tuple, np.ndarray, Mapping, Set)
+NO_VALUES = (bytes, complex, np.ndarray, Sequence, Mapping, Set)
 #: Decimal numbers in Parquet have up to 76 digits.
 LARGEST_DECIMAL = 10**76
 #: What the script prints before a mistake.
@@ -251,6 +252,8 @@ def _in_parquet(column: "pd.Series", what: str) -> Any:
 
     if isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
+    if pd.api.types.is_object_dtype(column) and not rows.alike(column.dropna()):
+        return pa.Array.from_pandas(_readable(column, what))
     try:
         made = pa.Array.from_pandas(column)
     except (pa.ArrowException, OverflowError):  # integers of more than 64 bits
@@ -274,22 +277,31 @@ def _readable(column: "pd.Series", what: str) -> "pd.Series":
     for value in present:
         # Text such as <object at 0x7f...> differs from run to run.
         nameless = type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__
-        if nameless or isinstance(value, NO_VALUES):
+        several = isinstance(value, NO_VALUES) and not isinstance(value, str)
+        if nameless or several or callable(value):
             raise UserError(
                 f"{what}: column '{column.name}' has a value of type {type(value).__name__}; "
                 "only numbers, booleans, dates and text can be used"
             )
-    if not all(
-        isinstance(v, numbers.Real) and not isinstance(v, (bool, np.bool_)) for v in present
-    ):
+    truths = any(isinstance(value, (bool, np.bool_)) for value in present)
+    if truths or not all(isinstance(value, (numbers.Real, Decimal)) for value in present):
         return kinds.text(column)
-    if all(isinstance(v, numbers.Integral) and abs(v) < LARGEST_DECIMAL for v in present):
+    if all(map(_exact, present)):
         exact = [None if pd.isna(v) else Decimal(int(v)) for v in column.astype(object)]
         return pd.Series(exact, column.index, dtype=object)
     return column.map(_float, na_action="ignore").astype("float64")
 
 
-def _float(number: numbers.Real) -> float:
+def _exact(number: Any) -> bool:
+    """Whether a number is an integer of at most 76 digits."""
+    if isinstance(number, Decimal):
+        whole = number.is_finite() and number == number.to_integral_value()
+    else:
+        whole = isinstance(number, numbers.Integral)
+    return whole and abs(number) < LARGEST_DECIMAL
+
+
+def _float(number: Any) -> float:
     try:
         return float(number)
     except OverflowError:

@@ -1,6 +1,7 @@
 """Read the rows of a file in chunks, so that any file fits into memory; write text safely."""
 
 import csv
+import datetime
 import io
 import re
 import zlib
@@ -179,6 +180,18 @@ def types(path: Path, names: list[str]) -> dict[str, Any]:
         return {}
     values = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in found.items()}
     return {name: t for name, t in values.items() if not isinstance(t, pa.BaseExtensionType)}
+
+
+def alike(values: Iterable[Any]) -> bool:
+    """Whether values, except None, are of one kind; Arrow would read 1 beside a date as 1970."""
+    return len({_kind(value) for value in values if value is not None}) < 2
+
+
+def _kind(value: Any) -> Any:
+    if type(value) in (int, float):
+        return float
+    kinds = (bool, str, datetime.datetime, datetime.date, datetime.timedelta)  # the first counts
+    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 
 
 def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
