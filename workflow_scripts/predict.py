@@ -216,7 +216,11 @@ class _Parquet:
     def _array(self, name: str, values: Sequence[Any]) -> Any:
         import pyarrow as pa
 
+        from ensemble_search.predictor.rows import alike
+
         try:
+            if name not in self.types and not alike(values):
+                raise TypeError("they are of several types")
             array = pa.array([*values], self.types.get(name))
         except (pa.ArrowException, OverflowError, TypeError) as error:
             raise UserError(

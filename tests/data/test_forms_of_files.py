@@ -5,6 +5,7 @@ import gzip
 import shutil
 import sys
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -364,3 +365,45 @@ def test_packed_files_are_closed(tmp_path):
     with text_files.opened(tmp_path / "v.csv.gz") as stream:
         packed = stream.fileobj
     assert packed.closed
+
+
+def test_what_is_wrong_with_a_sheet_is_named(tmp_path):
+    def empty(sheet):
+        sheet.insert_rows(1)
+
+    def formulas(sheet):
+        for row in range(2, 42):
+            sheet.cell(row, 3, '=IF(A2>1,"a","b")')
+
+    _sheet(tmp_path / "empty.xlsx", empty)
+    _sheet(tmp_path / "formulas.xlsx", formulas)
+    (tmp_path / "encrypted.xlsx").write_bytes(b"\xd0\xcf\x11\xe0" + bytes(600))
+    for name, line in (
+        ("empty", "row 1 of its first sheet is empty; it must name the columns"),
+        ("formulas", r"target: formulas were never calculated, .* 'y' \(40\)"),
+        ("encrypted", "it is no Excel file, or an encrypted one; save it as"),
+    ):
+        with pytest.raises(UserError, match=line):
+            sources.from_file(str(tmp_path / f"{name}.xlsx"), "y")
+
+
+def test_parquet_columns_that_cannot_be_converted_are_named(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file, labels = tmp_path / "a.parquet", pa.array(["a", "b"])
+    far = pa.array([2**31 - 1, 0], pa.int32()).cast(pa.date32())
+    pq.write_table(pa.table({"x": [1, 2], "day": far, "y": labels}), file)
+    for read in (sources.from_file, lambda *_: list(rows.parquet(file, ["day"], 10))):
+        with pytest.raises(UserError, match=r"column 'day' holds date32\[day\]: .*; convert it"):
+            read(str(file), "y")
+    pq.write_table(pa.table({"x\0": [1, 2], "y": labels}), file)
+    with pytest.raises(UserError, match=r"the name of column 1 of .* holds a null character"):
+        sources.from_file(str(file), "y")
+    digits = pa.array([10**60, 10**60 + 1], pa.decimal256(76, 0))
+    pq.write_table(pa.table({"x": [1, 2], "y": digits}), file)
+    assert sources.from_file(str(file), "y").frame.y.tolist() == [10**60, 10**60 + 1]
+    whole = pa.array([Decimal(10**20 + 1), Decimal(3)] * 3, pa.decimal128(38, 2))
+    pq.write_table(pa.table({"x": whole, "y": pa.array(["a", "b"] * 3)}), file)
+    _, described = normalise.normalise(sources.from_file(str(file), "y"))
+    assert any("column 'x' has 3 integers beyond 2^53" in note for note in described["notes"])

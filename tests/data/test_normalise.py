@@ -427,7 +427,12 @@ def test_labels_are_text(labels, classes):
     ("columns", "message"),
     [
         ({"x": [], "y": []}, "data set 'set': has no rows"),
-        ({"y": Y}, "no column beside the target 'y' is left"),
+        ({"y": Y}, "no column beside the target 'y' is left$"),
+        (
+            {"x": [datetime.time(1)] * 6, "y": Y},
+            r"the target 'y' is left \('x': time values cannot be features\)",
+        ),
+        ({"x": range(6), "y": ["a", "a\0"] * 3}, r"class 'a\\x00' holds a null character; remove"),
         ({"x": range(6), "y": ["a"] * 6}, "has the single class 'a'; two are needed"),
         ({"x": range(6), "y": [None] * 6}, "target 'y': has no values"),
         ({"x": range(6), "y": list("aaaabb")}, "class 'b' has 2 rows; training"),

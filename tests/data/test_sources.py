@@ -234,6 +234,7 @@ def attribute(line: str) -> bytes:
 #: Content, error found in the header before any job starts (None: none), error found in the rows.
 HOSTILE_TEXT = {
     "utf-16.csv": ("x,y\n1,a\n".encode("utf-16"), "as CSV: it is UTF-16 text; save it as UTF-8"),
+    "utf-32.csv": ("x,y\n1,a\n".encode("utf-32"), "as CSV: it is UTF-32 text; save it as UTF-8"),
     "utf-16-be.csv": ("x,y\n".encode("utf-16-be"), "line 1 holds a null character"),
     "no-text.csv": (b"x\x81,y\n" + ROWS, "line 1 is neither UTF-8 nor Latin-1 text; save"),
     "no-text-row.csv": (b"x,y\n" + ROWS * 9999 + b"3,\x81\n", None, "line 79994 is not UTF-8"),

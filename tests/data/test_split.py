@@ -526,17 +526,28 @@ def test_rows_are_divided_as_their_column_says():
     assert sorted(inputs.weights - 0.5) == list(range(0, 100, 4))
 
 
+def test_weights_that_leave_few_rows_are_noted():
+    frame = mixed().assign(weight=[1e9] * 3 + [1.0] * 97, even=np.arange(100) + 1.0)
+    for name, noted in (("weight", True), ("even", False)):
+        notes = normalise.normalise(Raw(frame, "y", "set", {}), {"weight": [name]})[1]["notes"]
+        assert any("all 100 count like 3 rows of one weight" in note for note in notes) == noted
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ({"weight": ["number"]}, r"column 'number': has no value, .* in \d+ rows; each"),
         ({"weight": ["endless"]}, "'endless': has no value, or an infinite or .* in 1 row; each"),
         ({"weight": ["zero"]}, r"column 'zero': has the weight 0; weights must be above 0"),
+        (
+            {"weight": ["tiny"]},
+            "'tiny': has the weight 1e-40; weights must be from 1e-30 to 1e.30: m",
+        ),
         ({"part": ["zero"]}, r"column 'zero': has the part '0.*'; parts are train, validation, t"),
         ({"time": ["colour"]}, r"column 'colour': cannot be the time of the rows: it holds n"),
     ],
 )
 def test_columns_that_cannot_have_their_role(columns, message):
-    frame = mixed().assign(zero=np.arange(100.0), endless=[np.inf] + [1.0] * 99)
+    frame = mixed().assign(zero=np.arange(100.0), endless=[np.inf] + [1.0] * 99, tiny=1e-40)
     with pytest.raises(UserError, match=message):
         normalise.normalise(Raw(frame, "y", "set", {}), columns)

@@ -214,7 +214,10 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
     said = (folder / "card.md").read_text(encoding="utf-8")
     assert f"{len(rows)} test rows of more.csv that neither" in said
     assert f"| error | {wrong:.4g} |" in said
-    assert "rows of more.csv with an unknown class in 'target' are left out: 1" in said
+    assert (
+        "rows of more.csv with an unknown class in 'target' are left out: 1, such as 'another'"
+        in said
+    )
     assert "refitted on all rows" in said
     assert "Before they were refitted" not in said
     copies = f"{len(rows)} of the {len(rows)} test rows are also in the table"
@@ -237,13 +240,15 @@ def test_rows_of_a_file_to_test_on(tmp_path):
     assert found.labels.tolist() == [1, -1, 0]
     assert found.weights.tolist() == [1, 2, 3]
     assert found.groups.tolist() == [0, 1, 0]
+    assert read("w;y;g;a\n1,5;12;p;3\n2,5;8;q;1\n").weights.tolist() == [1.5, 2.5]
     assert "rows of rows.csv without a number in 'y' are left out: 1" in found.notes[0]
     assert "'x'" in found.notes[1]
     for text, line in (
         ("y,g,w\n1,2,3\n", "has no column 'a'"),
         ("y,g,a\n1,2,3\n", "has no column 'w'"),
-        ("y,g,a,w\n1,2,3,0\n", "a value of 'w' is not above 0"),
-        ("y,g,a,w\n?,2,3,1\n", "has no row with a known value of 'y'"),
+        ("y,g,a,w\n1,2,3,0\n", "column 'w': has the weight 0; weights must be above 0"),
+        ("y,g,a,w\n?,2,3,1\n", "has no row with a known value of 'y'; it has values such as"),
+        ("y;g;a;w\n3,5;2;3;1\n", "'y'; it has values such as '3,5'; write them as -1234.5"),
         ("y,g,a,w\n", "has no rows"),
         ("y,g,a,w\n1,2,p,1\n2,2,,1\n", "column 'a' of .* has no number, unlike that of the table"),
     ):

@@ -1,8 +1,11 @@
 """`fit`: what `make ensemble` does, from Python; and the notebook that shows it."""
 
+import datetime
 import json
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -70,6 +73,12 @@ def test_it_is_the_study_of_make_ensemble(notebook):
         ({"frame": [[1, 2]]}, "frame: a list is neither a pandas frame nor a file"),
         ({"target": "z"}, "target: the frame has no column 'z'; known: a, b, y"),
         ({"name": "a b"}, "name: 'a b' is not possible; take up to 64 of .*"),
+        ({"name": "con"}, "name: 'con' is a device's name on Windows; choose another"),
+        ({"name": 1}, "name: 1 is not text"),
+        ({"folder": None}, "folder: None is not text"),
+        ({"frame": FRAME.assign(a=1j)}, "frame: column 'a' has a value of type complex; only .*"),
+        ({"frame": FRAME.assign(a=[object()] * 60)}, "frame: column 'a' has a value of type obj.*"),
+        ({"frame": FRAME.assign(a=[(1, "x")] * 60)}, "frame: column 'a' has a value of type tup.*"),
         ({"columns": ["a"]}, "columns: give names by role, .*"),
         ({"folder": "nowhere"}, "folder: there is no folder 'nowhere'"),
         ({"frame": pd.DataFrame([[1, 2]], columns=["y", "y"])}, "frame: there are two columns .*"),
@@ -93,6 +102,7 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
         ({"minutes": 0}, "minutes: '0' is not a positive number of minutes"),
         ({"metric": "x"}, "no metric is called 'x'; known: .*"),
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
+        ({"columns": {"drop": None}}, "columns.drop: None is not a list of names, such as .*"),
         ({"columns": {"drop": "z"}}, "columns: drop: there is no column 'z'; known: a, b"),
         ({"frame": "none.csv"}, "file: there is no file .*none.csv.*"),
         ({"test": FRAME.assign(a="x")}, "test: column 'a' of .*y-test.parquet' has no number, .*"),
@@ -119,7 +129,7 @@ def test_values_of_several_types_are_text(tmp_path):
     frames = fitting._Frames(tmp_path)
     file = frames.write(frame, "y", "mine", "frame")
     found = pd.read_parquet(tmp_path / file)
-    assert found["large"].tolist() == [str(2**70), "1", "2"]
+    assert found["large"].tolist() == [2**70, 1, 2]
     assert found["0"].tolist()[:2] == ["1", "x"]
     assert found["0"].isna().tolist() == [False, False, True]
     assert found["y"].tolist() == ["a", "b", "a"]
@@ -131,6 +141,48 @@ def test_values_of_several_types_are_text(tmp_path):
     frame["lists"] = [[1], [2], [3]]
     with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
         frames.write(frame, "y", "mine", "frame")
+
+
+def test_numbers_of_any_type_stay_numbers(tmp_path):
+    (tmp_path / "results").mkdir()
+    numbers = {
+        "sparse": pd.arrays.SparseArray([0, 0, 3]),
+        "long": np.array([0.5, 1, 2], dtype=np.longdouble),
+        "fractions": [Fraction(1, 2), 3, None],
+        "endless": [10**400, -(10**400), 1],
+    }
+    frame = pd.DataFrame({"y": ["a", "b", "a"], **numbers})
+    file = fitting._Frames(tmp_path).write(frame, "y", "mine", "frame")
+    found = pd.read_parquet(tmp_path / file)
+    assert found["sparse"].tolist() == [0, 0, 3]
+    assert found["long"].tolist() == [0.5, 1, 2]
+    assert found["fractions"].tolist()[:2] == [0.5, 3]
+    assert found["endless"].tolist() == [np.inf, -np.inf, 1]
+
+
+def test_arrow_converts_no_value_to_the_type_of_another(tmp_path):
+    """It would read 1.5 as 1, 1 as 1970-01-01, and drop the time of day."""
+    (tmp_path / "results").mkdir()
+    day, time = datetime.date(2020, 2, 3), datetime.datetime(2020, 2, 3, 4, 5)
+    columns = {
+        "half": [np.float16(1.5), 2, 3],
+        "long": [np.longdouble(1.5), 2, None],
+        "decimal": [Decimal("1.5"), 2.25, 3],
+        "day": [day, 1, 2],
+        "length": [datetime.timedelta(1), 1, 2],
+        "time": [day, time, None],
+        "truth": [True, 1.5, 2],
+    }
+    objects = {name: pd.Series(own, dtype=object) for name, own in columns.items()}
+    frame = pd.DataFrame({"y": ["a", "b", "a"], **objects})
+    file = fitting._Frames(tmp_path).write(frame, "y", "mine", "frame")
+    found = pd.read_parquet(tmp_path / file)
+    assert found["half"].tolist() == [1.5, 2, 3]
+    assert found["long"].tolist()[:2] == [1.5, 2]
+    assert found["decimal"].tolist() == [1.5, 2.25, 3]
+    assert found["day"].tolist()[1:] == found["length"].tolist()[1:] == ["1", "2"]
+    assert found["time"].tolist()[:2] == ["2020-02-03T00:00:00", "2020-02-03T04:05:00"]
+    assert found["truth"].tolist() == ["True", "1.5", "2"]
 
 
 def test_importing_the_package_imports_nothing_else():
@@ -151,6 +203,20 @@ def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
     assert model.score(None, [1, 0, 0]) == pytest.approx(2 / 3)
     assert model.score(None, [1.0, 0.0, 1.0]) == 1
     assert model.score(None, ["1", "0", "1"]) == 1
+
+
+def test_numbers_that_are_all_equal_have_a_score(monkeypatch):
+    from ensemble_search.predictor.ensemble import DeliveredRegressor
+
+    model = DeliveredRegressor.__new__(DeliveredRegressor)
+    monkeypatch.setattr(model, "predict", lambda X: np.array(X, float), raising=False)
+    assert model.score([1, 1], [1, 1]) == 1
+    assert model.score([1, 2], [1, 1]) == 0
+    assert model.score([1, 2], [1, 2.5]) == pytest.approx(1 - 0.25 / 1.125)
+    with pytest.raises(UserError, match="there are no rows to score"):
+        model.score([], [])
+    with pytest.raises(UserError, match="None is no path; name a new folder"):
+        model.save(None)
 
 
 def test_another_frame_needs_another_name(tmp_path):

@@ -113,13 +113,17 @@ def test_copied_columns_keep_their_types(run, tmp_path, monkeypatch):
         assert found[name].dropna().tolist() == [*values][100:]
 
 
-def test_values_without_a_common_type_cost_a_line(tmp_path):
+@pytest.mark.parametrize(
+    "values", [[1, "x"], [datetime.date(2020, 1, 2), 1], [datetime.timedelta(1), 2], [1.5, True]]
+)
+def test_values_without_a_common_type_cost_a_line(values, tmp_path):
+    """Arrow would read 1 beside a date as 1970-01-02."""
     with (
         (tmp_path / "a.parquet").open("wb") as stream,
         predict._Parquet(stream, {}) as writer,
         pytest.raises(UserError, match=r"--keep: the values of 'a' have no type in common: .*csv"),
     ):
-        writer.write({"a": [1, "x"]})
+        writer.write({"a": values})
 
 
 @pytest.mark.parametrize("name", ["o.xlsx", "o.csv.gz", "o.JSON"])

@@ -1,14 +1,18 @@
 """Samplers that are called with other types than documented."""
 
+import warnings
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from ensemble_search.dpp import coverage
 from ensemble_search.dpp.exact import LEnsemble
-from ensemble_search.dpp.kernels import rbf
+from ensemble_search.dpp.greedy import greedy_map
+from ensemble_search.dpp.kernels import length_scale, rbf
 from ensemble_search.dpp.low_rank import swap_features
-from ensemble_search.dpp.mcmc import swap_items
+from ensemble_search.dpp.mcmc import swap_items, swap_points
 from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 
@@ -27,6 +31,18 @@ def designs(sampler, k, rng):
     return next(coverage.designs(sampler, k, rng))
 
 
+def draw(rng):
+    return rng.random((8, 2))
+
+
+def ones(points):
+    return np.ones(len(points))
+
+
+def expected(size):
+    return LEnsemble.from_similarity(np.eye(6)).of_expected_size(size).inclusion().sum()
+
+
 #: Functions with valid arguments, but for generators.
 CALLS = {
     sample: {"k": 2},
@@ -41,6 +57,14 @@ CALLS = {
     coverage.length_scale: {"k": 3},
     coverage.measure: {"points": np.array([0.25, 0.75])},
     designs: {"sampler": "uniform", "k": 3},
+    swap_points: {
+        **{"draw": draw, "kernel": kernel, "k": 2, "quality": ones, "steps": 9},
+        **{"given": POINTS[:1]},
+    },
+    length_scale: {"draw": draw, "k": 2, "sigma": 1.0},
+    greedy_map: {"similarity": np.eye(6), "k": 2, "quality": np.ones(6)},
+    rbf: {"a": POINTS, "b": POINTS, "sigma": 1.0},
+    expected: {"size": 2.5},
 }
 #: Wrong for every argument of them.
 WRONG = {
@@ -57,7 +81,7 @@ WRONG = {
     "dates": np.array(["2020-01-01"] * 6, "M8[D]"),
     "categories": pd.Categorical(list("aabbcc")),
     "complex": 1j,
-    "huge": 10**30,
+    "huge": 10**400,
 }
 ARGUMENTS = [
     pytest.param(function, name, id=f"{function.__name__}-{name}")
@@ -102,3 +126,55 @@ def test_strata_are_integers(strata):
 def test_grids_have_integers(dimensions, points, message):
     with pytest.raises(UserError, match=message):
         coverage.unit_grid(dimensions, points)
+
+
+def test_fractions_and_small_floats_are_numbers():
+    assert expected(Fraction(5, 2)) == expected(2.5)
+    rng, half = np.random.default_rng, Fraction(1, 2)
+    np.testing.assert_array_equal(rbf(POINTS, POINTS, half), rbf(POINTS, POINTS, 0.5))
+    # In half precision, -0.5 / 1e-5 is infinite, and 0 times that is not a number.
+    np.testing.assert_array_equal(rbf(POINTS, POINTS, np.float16(1e-5)), np.eye(6))
+    strata = np.repeat([0, 1, 2], 2)
+    same = [sample_strata(strata, 2, alpha, rng(0)).tolist() for alpha in (half, 0.5)]
+    assert same[0] == same[1]
+    same = [swap_features(POINTS, 2, alpha, rng(0)).items.tolist() for alpha in (half, 0.5)]
+    assert same[0] == same[1]
+    same = [length_scale(draw, 3, rng(0), sigma).spread for sigma in (half, 0.5)]
+    assert same[0] == same[1]
+
+
+def test_numbers_beyond_float64_are_named_without_a_warning():
+    huge = np.full(6, np.longdouble("1e4000"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserError, match="qualities must be finite"):
+            LEnsemble.from_similarity(np.eye(6), huge)
+        with pytest.raises(UserError, match="sigma of the RBF kernel"):
+            rbf(POINTS, POINTS, 10**400)
+
+
+def test_a_quality_that_returns_nothing_is_not_1():
+    with pytest.raises(UserError, match="as many qualities"):
+        swap_points(draw, kernel, 2, np.random.default_rng(0), lambda points: None)
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"), [(1e-200, "multiply the kernel"), (1e200, "divide the kernel"), (1, None)]
+)
+def test_kernels_whose_squares_overflow_are_named(scale, message):
+    def scaled(a, b):
+        return scale * kernel(a, b)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            swap_points(draw, scaled, 2, np.random.default_rng(0))
+            assert message is None
+        except UserError as error:
+            assert message and message in str(error)
+
+
+def test_sparse_matrices_are_read():
+    from scipy.sparse import csr_matrix
+
+    assert greedy_map(csr_matrix(np.eye(6)), 2).tolist() == [0, 1]

@@ -252,6 +252,12 @@ def test_wrong_surrogates_are_rejected(name, says):
         DivBO(diversity_surrogate=name)
 
 
+@pytest.mark.parametrize("name", ["beta", "tau", "weight"])
+def test_settings_that_would_overflow_are_rejected(name):
+    with pytest.raises(ValidationError, match="less than or equal to 1000000"):
+        DivBO(**{name: 1e308})
+
+
 @pytest.mark.parametrize("name", ["beta", "tau"])
 def test_a_constant_weight_has_no_schedule(name):
     with pytest.raises(ValueError, match=f"'weight' is constant: remove '{name}'"):

@@ -608,6 +608,9 @@ def _spoil(folder, what):
         case "zero":
             seeds = ["1e-400", 2, 3, 4, 5, 6]
             MODELS.assign(seed=seeds).to_csv(folder / "models.csv", index=False)
+        case "one label":
+            for part in PARTS:
+                (folder / f"labels-{part}.csv").write_text("label\n" + "1\n" * 60)
         case "no labels":
             (folder.parent / "e").mkdir()
             shutil.copy(folder / "predictions-test.npy", folder.parent / "e")
@@ -634,7 +637,7 @@ def _spoil(folder, what):
         ("header", r"labels-test.csv': has the columns y; give one column, 'label'"),
         ("twins", r"models 1 and 2 have the same hyperparameters; remove one"),
         ("partly", r"models.csv: 'k' is missing for some models of the algorithm 'knn'"),
-        ("seconds", r"models.csv: 'fit_seconds' is not a number from 0 to 1e\+12 in every row"),
+        ("seconds", r"models.csv: 'fit_seconds' is not a number .* in every row: '.*own/d' has"),
         ("missing", r"labels-validation.csv'"),
         ("index", r"models.csv': column 1 has no name; name it, or leave it out"),
         ("semicolons", r"models.csv': its fields are separated by ';'; separate them by commas"),
@@ -656,6 +659,7 @@ def _spoil(folder, what):
         ),
         ("space in labels", r"own/d': labels '1' and '1 ' differ in space around them only"),
         ("spelling", r"labels and 3 classes \('0', '1', 'no'\) need"),
+        ("one label", r"own/d': all labels are '1'; two classes or numbers are needed"),
         ("encoding", r"labels-test.csv': it is not text in UTF-8; save it so, uncompressed"),
         ("other folder", r"own/e/models.csv': it does not exist"),
     ],

@@ -126,6 +126,7 @@ def test_folders_start_at_the_file_that_names_them_and_are_inherited(parts):
         ({"a/pages/overview.py": "", "b/pages/overview.py": ""}, ["a", "b"],
          "'b/pages/overview.py' has the name of 'a/pages/overview.py'; rename it"),
         ({"a/spaces/my-own.py": ""}, ["a"], "'a/spaces/my-own.py': rename it to my_own.py"),
+        ({"a/spaces/1a.py": ""}, ["a"], "'a/spaces/1a.py': rename it to part_1a.py"),
         ({"a:b/spaces/x.py": ""}, ["a:b"], "may not have ':' in its path"),
         ({}, ["a\0b"], "may not have ':' in its path"),
         ({}, "parts", "plugins: "),
@@ -171,6 +172,18 @@ def test_a_field_of_an_unknown_type_costs_a_line(parts):
     )
     parts("study.yaml", study(["parts"], searches={"mine": {"optimizer": "mine"}}))
     with pytest.raises(UserError, match="plugins: `Mine` is not fully defined; you should define"):
+        Jobs.load("study.yaml")
+
+
+@pytest.mark.parametrize("method", ["model_post_init", "check_space"])
+def test_what_a_part_raises_while_settings_are_checked_costs_a_line(parts, method):
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    own = f"def {method}(self, given):\n        raise RuntimeError('not so')\n"
+    parts("parts/optimizers/mine.py", f'{base}class Mine(RandomSearch):\n    """M."""\n    {own}')
+    parts("study.yaml", study(["parts"], searches={"mine": {"optimizer": "mine"}}))
+    with pytest.raises(
+        UserError, match=r"'parts/optimizers/mine.py', line 5: RuntimeError: not so"
+    ):
         Jobs.load("study.yaml")
 
 

@@ -64,7 +64,7 @@ def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
         with pytest.raises(UserError, match=r"has numbers, but also '.*' in row 1; write numbers"):
             short.look_at(str(file), "y", None)
     file.write_text("x,y\n" + "".join(f'1,"{v},5"\n' for v in range(30)))
-    with pytest.raises(UserError, match="'0,5' in row 1; write numbers with a decimal point"):
+    with pytest.raises(UserError, match=r"'0,5' in row 1; write numbers as -1234\.5"):
         short.look_at(str(file), "y", None)
 
 
@@ -260,3 +260,11 @@ def test_columns_that_cannot_divide_the_rows(tmp_path, by, message):
 def test_how_rows_are_divided_is_said():
     assert prepare.divided({}) == "rows are divided at random"
     assert prepare.divided({"group": "id"}).startswith("rows with the same 'id' stay together: ")
+
+
+def test_a_target_whose_rows_would_mostly_be_left_out_is_rejected(tmp_path):
+    file = tmp_path / "dates.csv"
+    labels = ["a"] * 3 + ["b"] * 3 + [f"2020-01-{i:02}" for i in range(1, 9)]
+    file.write_text("x,y\n" + "".join(f"{i},{v}\n" for i, v in enumerate(labels)))
+    with pytest.raises(UserError, match=r"'y' has 8 classes of one or two rows, .* most rows"):
+        short.look_at(str(file), "y", None)

@@ -390,7 +390,8 @@ def text(column: "pd.Series") -> "pd.Series":
     return pd.Series(made, index=column.index, dtype="str")
 
 
-def _listed(words: list[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """List the first three of several words, and how many there are beside them."""
     more = f" and {len(words) - 3} others" if len(words) > 3 else ""
     return ", ".join(map(short, words[:3])) + more
 
@@ -456,7 +457,7 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
         return ""
     share = fits / (fits + sum(odd.values()))
     nearly = "nearly all" if share >= NEARLY else f"{100 * share:.0f} % of the"
-    return f"{nearly} values can be read as {style}, but not {_listed([*odd])}"
+    return f"{nearly} values can be read as {style}, but not {listed([*odd])}"
 
 
 def _invisible(word: str) -> bool:

@@ -30,6 +30,8 @@ from ensemble_search.runtime.plugins import nearest
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Smallest and largest weight: sums of products with losses need a margin in single precision.
+WEIGHTS = 1e-30, 1e30
 SMALLEST_CLASS = 3  # one row each for training, validation and test
 # A target with more distinct numbers than these is a regression target.
 MAX_FRACTIONS, MAX_INTEGERS = 10, 100
@@ -122,7 +124,7 @@ def normalise(
         if role == "drop":
             left_out[str(name)] = "the study drops it"
         elif role in roles.OF_ROWS:
-            kind, taken[str(name)] = _of_rows(str(name), role, frame[name], about, notes)
+            kind, taken[str(name)] = row_values(str(name), role, frame[name], about, notes)
             of_rows[role] = {"column": str(name), "kind": kind}
             notes.append(f"column '{name}' is the {role} of the rows, and no feature")
         elif name in raw.ignored and role is None:
@@ -150,7 +152,10 @@ def normalise(
                     read[str(name)] = column.read
     notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
     if not kinds:
-        raise UserError(f"{what}: no column beside the target '{raw.target}' is left")
+        why = "; ".join(f"'{name}': {said}" for name, said in left_out.items())
+        raise UserError(
+            f"{what}: no column beside the target '{raw.target}' is left" + f" ({why})" * bool(why)
+        )
 
     taken[str(raw.target)] = labels
     result = pd.DataFrame(taken, copy=False)
@@ -177,10 +182,25 @@ def normalise(
     return result, description
 
 
-def _of_rows(
+def row_values(
     name: str, role: str, values: "pd.Series", what: str, notes: list[str]
 ) -> tuple[str, "pd.Series"]:
-    """Return the kind and values of a column that divides or weights rows."""
+    """Return the kind and values of a column that divides or weights rows.
+
+    Parameters
+    ----------
+    name, role, values
+        The column, and one of ``roles.OF_ROWS``.
+    what
+        The column's place, for messages.
+    notes
+        To which notes are appended.
+
+    Raises
+    ------
+    UserError
+        If a value is missing or cannot have this role.
+    """
     numbers = ("weight", "fold")
     wanted = "numeric" if role in numbers else "categorical" if role in ("group", "part") else None
     made = Column(name, values, wanted, what, notes).typed()
@@ -198,6 +218,19 @@ def _of_rows(
         )
     if role == "weight" and not (typed > 0).all():
         raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
+    if role == "weight":
+        least, most = WEIGHTS
+        if (odd := typed[(typed < least) | (typed > most)]).size:
+            raise UserError(
+                f"{what}: has the weight {odd.iloc[0]:g}; weights must be from {least:g} to "
+                f"{most:g}: multiply all by a number"
+            )
+        parts = (typed / typed.sum()).to_numpy(float)
+        if (equal := 1 / np.square(parts).sum()) < len(typed) / 10:
+            notes.append(
+                f"column '{name}' weights rows so unequally that all {len(typed)} count like "
+                f"{equal:.0f} rows of one weight"
+            )
     if role == "fold" and len(odd := typed[typed != typed.round()]):
         raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
     if role == "part" and len(others := typed[~typed.isin(PARTS)]):
@@ -274,6 +307,8 @@ def _labels(target, what: str) -> "pd.Series":
         raise UserError(f"{what}: holds infinite values, which are not a class; remove them")
     labels = text(target)
     counts = labels.value_counts().sort_index()
+    if odd := [label for label in counts.index if "\0" in label]:  # NumPy drops it at the end
+        raise UserError(f"{what}: class '{odd[0]}' holds a null character; remove it")
     if len(counts) < 2:
         raise UserError(f"{what}: has the single class '{counts.index[0]}'; two are needed")
     small = counts[counts < SMALLEST_CLASS]
@@ -401,8 +436,7 @@ def _numbers(target, what: str) -> "pd.Series":
     for row in np.flatnonzero(~np.isfinite(values))[:1]:
         raise UserError(
             f"{what}: holds {short(str(target.iloc[row]))} in row {target.index[row] + 1}; "
-            "a regression needs finite numbers, with a decimal point and without separators of "
-            "thousands"
+            "a regression needs finite numbers, written as -1234.5"
         )
     if values.nunique() < 2:
         value = f"{values.iloc[0]:g} in double precision"

@@ -29,12 +29,14 @@ def header(path: Path) -> list[str]:
     Raises
     ------
     Unreadable
-        If it is no Excel file.
+        If it is no Excel file, or its first row is empty.
     OSError
         If the file cannot be read.
     """
     names = ["" if value is None else str(value) for value in next(_rows(path), [])]
-    return [text_files.INDEX, *names[1:]] if names and not names[0] else names
+    if not names:
+        raise Unreadable("row 1 of its first sheet is empty; it must name the columns")
+    return names if names[0] else [text_files.INDEX, *names[1:]]
 
 
 def values(path: Path) -> list[list[Any]]:
@@ -122,8 +124,14 @@ def _cells(path: Path, formulas: bool = False) -> Iterator[tuple[Any, ...]]:
             yield from sheet.rows
         except (OSError, MemoryError, Unreadable):
             raise
+        except zipfile.BadZipFile:
+            raise Unreadable(
+                "it is no Excel file, or an encrypted one; save it as .xlsx without a password"
+            ) from None
         except Exception as error:  # openpyxl checks little: damage ends in all kinds of them
-            raise Unreadable(f"it is no Excel file: {error}") from None
+            raise Unreadable(
+                f"openpyxl finds {type(error).__name__}: {error}; save the sheet in a new file"
+            ) from None
 
 
 def _value(cell: Any) -> Any:

@@ -38,6 +38,7 @@ MAGIC = {
     b"PAR1": "it is a Parquet file; call it .parquet",
     b"\xd0\xcf\x11\xe0": "it is an old or encrypted spreadsheet; save it as .xlsx or CSV",
     b"PK\3\4": "it is a zip archive or a spreadsheet; unpack it, or call a spreadsheet .xlsx",
+    b"\xff\xfe\0\0": "it is UTF-32 text; save it as UTF-8",
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
@@ -363,16 +364,33 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
         # Names become text, whatever their type in pandas. Missing values would turn integers into
         # floats, which cannot represent all of them.
         whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
-        frame = table.to_pandas(ignore_metadata=True, types_mapper=whole.get)
-        if pa.types.is_decimal(_values(table.schema.field(target))):
-            frame[target] = frame[target].map(_plain, na_action="ignore")
+        how: dict[str, Any] = {"ignore_metadata": True, "types_mapper": whole.get}
+        try:
+            frame = table.to_pandas(**how)
+        except _rejections():
+            for column in names:
+                try:
+                    table.select([column]).to_pandas(**how)
+                except _rejections() as error:
+                    kind = table.schema.field(column).type
+                    raise Unreadable(
+                        f"column '{column}' holds {kind}: {error}; convert it"
+                    ) from None
+            raise
+        for field in table.schema:
+            if pa.types.is_decimal(_values(field)):
+                plain = [
+                    None if pd.isna(v) else _plain(v) for v in frame[field.name].astype(object)
+                ]
+                frame[field.name] = pd.Series(plain, dtype=object)
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
         return frame
 
 
 def _plain(number: Decimal) -> int | float:
     """Convert a decimal number to an integer, if it is one, or to a float."""
-    return int(number) if number.is_finite() and number % 1 == 0 else float(number)
+    whole = number.is_finite() and number == number.to_integral_value()
+    return int(number) if whole else float(number)
 
 
 def arff_header(path: Path, target: str) -> list[str]:
@@ -467,6 +485,10 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
     for i, name in enumerate(names):
         if not name.strip():
             raise UserError(f"file: column {i + 1} of '{path}' has no name; name or remove it")
+        if "\0" in name:  # NumPy drops it at the end of text
+            raise UserError(
+                f"file: the name of column {i + 1} of '{path}' holds a null character; rename it"
+            )
         if name in seen:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
         seen.add(name)
@@ -498,6 +520,8 @@ def read_excel(path: Path, target: str) -> "pd.DataFrame":
     names = excel_header(path, target)
     with readable(path, "Excel"):
         rows, unsaved = sheets.values(path), sheets.unsaved(path)
+    if rows and unsaved.get(target) == len(rows):
+        raise UserError(f"target: {sheets.about_unsaved({target: len(rows)})}")
     if rows and len(rows[0]) > len(names):
         raise UserError(f"file: column {len(names) + 1} of '{path}' has no name; name or remove it")
     frame = pd.DataFrame(rows, columns=names, dtype=object)

@@ -2,17 +2,23 @@
 
 import importlib.util
 import json
+import math
+import numbers
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ensemble_search.data import kinds
 from ensemble_search.delivery import doors
+from ensemble_search.predictor import rows
 from ensemble_search.predictor.ensemble import (
     DeliveredClassifier,
     DeliveredRegressor,
@@ -28,6 +34,10 @@ if TYPE_CHECKING:
 SCRIPT = Path(__file__).resolve().parents[2] / "automl.py"
 #: Maximum number of columns, and characters of a text, in a message.
 MOST = 20
+#: Values that are not one number, text or date.
+NO_VALUES = (bytes, complex, np.ndarray, Sequence, Mapping, Set)
+#: Decimal numbers in Parquet have up to 76 digits.
+LARGEST_DECIMAL = 10**76
 #: What the script prints before a mistake.
 MISTAKE = re.compile(r"^error: ")
 
@@ -100,6 +110,9 @@ def fit(
         raise ValueError("snakemake is missing: install the extra 'workflow' of ensemble-search")
     if not isinstance(columns, (Mapping, type(None))):
         raise ValueError("columns: give names by role, such as {'drop': ['id'], 'text': ['note']}")
+    for key, value, kind in (("folder", folder, (str, os.PathLike)), ("name", name or "", str)):
+        if not isinstance(value, kind):
+            raise ValueError(f"{key}: {value!r} is not text")
     target, place = str(target), Path(folder).resolve()
     if not place.is_dir():
         raise ValueError(f"folder: there is no folder '{folder}'")
@@ -121,8 +134,7 @@ def fit(
     given = {
         "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
         "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores, "name": name,
-        "columns": json.dumps({k: [v] if isinstance(v, str) else list(v)
-                               for k, v in (columns or {}).items()}, default=str),
+        "columns": json.dumps({k: _names(v) for k, v in (columns or {}).items()}, default=str),
     }  # fmt: skip
     options = [f"--{key}={value}" for key, value in given.items() if value is not None]
     state, status = place / "results" / name / "automl.json", -1
@@ -138,6 +150,13 @@ def fit(
         return load_ensemble(place / "results" / name / "delivered" / name / short.METHOD)
     except UserError as error:
         raise ValueError(str(error)) from None
+
+
+def _names(value: Any) -> Any:
+    """Return names of columns as a list; the script checks other types."""
+    if isinstance(value, str):
+        return [value]
+    return list(value) if isinstance(value, Collection) else value
 
 
 def _from(place: Path, file: str | Path) -> str:
@@ -228,12 +247,17 @@ def _holds(file: Path, table: Any) -> bool:
 
 def _in_parquet(column: "pd.Series", what: str) -> Any:
     """Convert a column; values of mixed or unusual types become text, as in a CSV file."""
+    import pandas as pd
     import pyarrow as pa
 
+    if isinstance(column.dtype, pd.SparseDtype):
+        column = column.sparse.to_dense()
+    if pd.api.types.is_object_dtype(column) and not rows.alike(column.dropna()):
+        return pa.Array.from_pandas(_readable(column, what))
     try:
         made = pa.Array.from_pandas(column)
     except (pa.ArrowException, OverflowError):  # integers of more than 64 bits
-        return pa.Array.from_pandas(kinds.text(column))
+        return pa.Array.from_pandas(_readable(column, what))
     own = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
     if isinstance(own, pa.BaseExtensionType):  # periods and intervals
         return pa.Array.from_pandas(kinds.text(column))
@@ -243,6 +267,45 @@ def _in_parquet(column: "pd.Series", what: str) -> Any:
             "number, a boolean or a date"
         )
     return made
+
+
+def _readable(column: "pd.Series", what: str) -> "pd.Series":
+    """Convert values that Arrow rejects to numbers, if all are, or to text."""
+    import pandas as pd
+
+    present = column.astype(object).dropna()
+    for value in present:
+        # Text such as <object at 0x7f...> differs from run to run.
+        nameless = type(value).__str__ is object.__str__ and type(value).__repr__ is object.__repr__
+        several = isinstance(value, NO_VALUES) and not isinstance(value, str)
+        if nameless or several or callable(value):
+            raise UserError(
+                f"{what}: column '{column.name}' has a value of type {type(value).__name__}; "
+                "only numbers, booleans, dates and text can be used"
+            )
+    truths = any(isinstance(value, (bool, np.bool_)) for value in present)
+    if truths or not all(isinstance(value, (numbers.Real, Decimal)) for value in present):
+        return kinds.text(column)
+    if all(map(_exact, present)):
+        exact = [None if pd.isna(v) else Decimal(int(v)) for v in column.astype(object)]
+        return pd.Series(exact, column.index, dtype=object)
+    return column.map(_float, na_action="ignore").astype("float64")
+
+
+def _exact(number: Any) -> bool:
+    """Whether a number is an integer of at most 76 digits."""
+    if isinstance(number, Decimal):
+        whole = number.is_finite() and number == number.to_integral_value()
+    else:
+        whole = isinstance(number, numbers.Integral)
+    return whole and abs(number) < LARGEST_DECIMAL
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _run(command: Sequence[str], place: Path, quiet: bool) -> tuple[int, list[str]]:

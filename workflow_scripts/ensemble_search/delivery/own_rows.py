@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import kinds, sources
+from ensemble_search.data import kinds, normalise, sources
 from ensemble_search.data.preparation import Column, Preparation, is_missing
 from ensemble_search.runtime.errors import UserError
 
@@ -94,19 +94,24 @@ def read(
         known = np.isfinite(numbers)
         scale = described["target"]
         labels = (numbers[known] - scale["mean"]) / scale["std"]
+    others = kinds.text(frame[target][~known].dropna())
+    such = f", such as '{others.iloc[0]}'" if len(others) else ""
     if not len(labels):
-        raise UserError(f"deliver.test: '{file}' has no row with a known value of '{target}'")
+        wanted = f"the classes are {kinds.listed(classes)}" if classes else "write them as -1234.5"
+        raise UserError(
+            f"deliver.test: '{file}' has no row with a known value of '{target}'"
+            + f"{such.replace(', such', '; it has values such')}; {wanted}" * bool(such)
+        )
     frame, notes = frame[known], [f"{Path(file).name}: {note}" for note in raw.notes]
     if count := int(np.count_nonzero(~known)):
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
-        notes.append(f"{own} are left out: {count}")
+        notes.append(f"{own} are left out: {count}{such}")
     X, odd = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
     weights, groups = np.empty(0), None
     if "weight" in by:
-        weights = pd.to_numeric(frame[by["weight"]], errors="coerce").to_numpy(float)
-        if not (np.isfinite(weights) & (weights > 0)).all():
-            raise UserError(f"deliver.test: '{file}': a value of '{by['weight']}' is not above 0")
+        name, what = by["weight"], f"deliver.test: '{file}': column '{by['weight']}'"
+        weights = normalise.row_values(name, "weight", frame[name], what, notes)[1].to_numpy()
     if "group" in by:
         groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
     return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *odd])

@@ -1,6 +1,9 @@
 """Checks of the samplers' arguments."""
 
+import math
+from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +18,8 @@ def real(values: np.ndarray, what: str) -> np.ndarray:
 
     NumPy would drop imaginary parts, read text and dates as numbers, and use masked values.
     """
+    if hasattr(values, "toarray"):  # SciPy's sparse types
+        values = values.toarray()
     if np.ma.is_masked(values):
         raise UserError(f"{what} must be real numbers, found masked ones")
     try:
@@ -24,7 +29,8 @@ def real(values: np.ndarray, what: str) -> np.ndarray:
         text = array.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in array.flat)
         if text or array.dtype.kind in "USmM":
             raise UserError(f"{what} must be real numbers, found text or dates")
-        return np.asarray(array, float)
+        with np.errstate(over="ignore"):  # numbers beyond float64 become infinite
+            return np.asarray(array, float)
     except (TypeError, ValueError, OverflowError) as error:
         raise UserError(f"{what} must be real numbers: {error}") from None
 
@@ -44,7 +50,9 @@ def check_similarity(similarity: np.ndarray) -> np.ndarray:
     """
     matrix = real(similarity, "the entries of a kernel matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
-        raise UserError(f"a kernel matrix must be square, has the shape {matrix.shape}")
+        raise UserError(
+            f"a kernel matrix must be square and not empty, has the shape {matrix.shape}"
+        )
     if not np.isfinite(matrix).all():
         raise UserError("a kernel matrix must be finite")
     half = matrix / 2  # so that sums and differences of two entries cannot overflow
@@ -86,9 +94,23 @@ def check_size(k: int, most: int, what: str) -> int:
     return int(k)
 
 
-def is_number(value: object) -> bool:
-    """Whether a value is a real number; booleans are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
+def number(value: object) -> float:
+    """Return a real number, such as a fraction or a NumPy scalar, as a float.
+
+    NaN for anything else, booleans included, and for integers beyond floats.
+    """
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def check_function(function: Callable[..., Any], name: str, of_what: str) -> None:
+    """Raise UserError unless an argument can be called."""
+    if not callable(function):
+        raise UserError(f"{name} must be a function of {of_what}, found {type(function).__name__}")
 
 
 def not_semidefinite(value: float) -> UserError:

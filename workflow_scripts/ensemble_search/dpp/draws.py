@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ensemble_search.dpp.checks import real
+from ensemble_search.dpp.checks import check_function, real
 from ensemble_search.runtime.errors import UserError
 
 
@@ -20,6 +20,7 @@ class Draws:
     """
 
     def __init__(self, draw: Callable[[np.random.Generator], np.ndarray], rng: np.random.Generator):
+        check_function(draw, "draw", "a generator")
         self._numbered = enumerate(self._rows(draw, rng))
 
     @staticmethod

@@ -15,8 +15,8 @@ from ensemble_search.dpp.checks import (
     check_quality,
     check_similarity,
     check_size,
-    is_number,
     not_semidefinite,
+    number,
     real,
 )
 from ensemble_search.dpp.generator import check_generator
@@ -277,8 +277,9 @@ def log_scale(log_values: np.ndarray, size: float) -> float:
         If size is not between 0 and r, both excluded.
     """
     rank = len(log_values)
-    if not (is_number(size) and 0 < size < rank):
+    if not 0 < number(size) < rank:
         raise UserError(f"the expected size is {size!r}, must be between 0 and the rank, {rank}")
+    size = number(size)
     even = np.log(size) - np.log(rank - size)  # the solution if all eigenvalues were 1
     low, high = even - log_values.max(), even - log_values.min()
     for _ in range(64):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_size, is_number, real
+from ensemble_search.dpp.checks import check_function, check_size, number, real
 from ensemble_search.dpp.draws import Draws
+from ensemble_search.dpp.generator import check_generator
 from ensemble_search.runtime.errors import UserError
 
 #: A kernel function: maps points (n, d) and (m, d) to similarities (n, m).
@@ -40,8 +41,7 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
     """
     from scipy.spatial.distance import cdist
 
-    if not (is_number(sigma) and np.finfo(float).tiny <= sigma < np.inf):
-        raise UserError(f"sigma of the RBF kernel is {sigma!r}, must be a positive number")
+    sigma = _check_sigma(sigma)
     a, b = real(a, "feature vectors"), real(b, "feature vectors")
     if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[1]:
         raise UserError(f"feature vectors have the shapes {a.shape} and {b.shape}")
@@ -52,8 +52,15 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
         return np.exp(distances * (-0.5 / sigma) / sigma)
 
 
-def checked(kernel: Kernel) -> Kernel:
-    """Wrap a kernel to raise UserError unless its result is finite and of shape (n, m)."""
+def _check_sigma(sigma: float) -> float:
+    if not np.finfo(float).tiny <= number(sigma) < np.inf:
+        raise UserError(f"sigma of the RBF kernel is {sigma!r}, must be a positive number")
+    return number(sigma)
+
+
+def checked(kernel: Kernel, most: float = np.finfo(float).max) -> Kernel:
+    """Wrap a kernel to raise UserError unless its result is at most ``most`` and (n, m)."""
+    check_function(kernel, "kernel", "two matrices")
 
     def similarities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         result = real(kernel(a, b), "the kernel of two points")
@@ -62,8 +69,13 @@ def checked(kernel: Kernel) -> Kernel:
                 f"the kernel of {len(a)} and {len(b)} points must have the shape "
                 f"{(len(a), len(b))}, has {result.shape}"
             )
-        if not np.isfinite(result).all():
-            raise UserError("the kernel of two points is not finite")
+        if not np.abs(result).max(initial=0) <= most:
+            finite = np.isfinite(result).all()
+            raise UserError(
+                f"the kernel of two points is above {most:g}; divide the kernel by a constant"
+                if finite
+                else "the kernel of two points is not finite"
+            )
         return result
 
     return similarities
@@ -129,6 +141,7 @@ def length_scale(
     """
     from scipy.spatial.distance import pdist
 
+    check_generator(rng)
     k = check_size(k, 10**6, "a million points")
     draws = Draws(draw, rng)
     distances = pdist(np.array([draws.next()[1] for _ in range(600)]), "sqeuclidean")
@@ -143,7 +156,7 @@ def length_scale(
     sets = [draws.distinct(k)[1] for _ in range(SETS)]
     gamma = 0.1 / median
     while True:
-        scale = float(np.sqrt(0.5 / gamma)) if sigma is None else sigma
+        scale = float(np.sqrt(0.5 / gamma)) if sigma is None else _check_sigma(sigma)
         matrices = [rbf(points, points, scale) for points in sets]
         condition = float(np.median([condition_number(matrix) for matrix in matrices]))
         if condition <= 1e6 or sigma is not None:

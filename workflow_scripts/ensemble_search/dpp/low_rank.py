@@ -74,7 +74,7 @@ def swap_features(
     given = _check_given(given, len(features))
     possible = np.setdiff1d(np.arange(len(features)), given)
     k = check_size(k, len(possible), "the number of items")
-    check_alpha(alpha)
+    alpha = check_alpha(alpha)
     with np.errstate(over="ignore"):
         norm = float(np.square(features).sum(axis=1).max())
     if not np.isfinite(norm):

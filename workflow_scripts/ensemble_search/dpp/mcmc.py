@@ -17,6 +17,7 @@ import numpy as np
 
 from ensemble_search.dpp.checks import (
     ROUNDING,
+    check_function,
     check_quality,
     check_similarity,
     check_size,
@@ -32,6 +33,8 @@ from ensemble_search.runtime.errors import UserError
 
 #: Start sets must have condition numbers below this.
 WORST_CONDITION = 1e12
+#: Kernels of spaces must be between these, so that squares and inverses of similarities are finite.
+SMALLEST_KERNEL, LARGEST_KERNEL = 1e-100, 1e100
 #: Maximum number of steps; their trace takes 8 GB.
 MOST_STEPS = 10**9
 #: Number of uniform sets to try as the start.
@@ -140,7 +143,7 @@ def swap_points(
         chain returns the numbers of draws, by which ``draw`` can store what the vectors represent.
     kernel
         Maps feature vectors (n, d) and (m, d) to similarities (n, m); positive semidefinite, such
-        as ``functools.partial(rbf, sigma=0.1)``.
+        as ``functools.partial(rbf, sigma=0.1)``. At most 1e100, and of k points at least 1e-100.
     k
         Number of points.
     rng
@@ -252,14 +255,25 @@ class _Space:
         k: int,
         given: np.ndarray | None,
     ):
-        self.kernel, self._quality, self.propose = checked(kernel), quality, draws.next
+        if quality is not None:
+            check_function(quality, "quality", "a matrix")
+        self.kernel = checked(kernel, LARGEST_KERNEL)
+        self._quality, self.propose = quality, draws.next
         self.numbers, self.points = _start(self._starts(draws, k, given), self.kernel)
+        largest = self.kernel(self.points, self.points).max()
+        if largest < SMALLEST_KERNEL:
+            raise UserError(
+                f"the largest kernel of {len(self.points)} points is {largest:.3g}, must be at "
+                f"least {SMALLEST_KERNEL:g}; multiply the kernel by a constant"
+            )
 
     @staticmethod
     def _starts(
         draws: Draws, k: int, given: np.ndarray | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         given = None if given is None else real(given, "given points")
+        if given is not None and given.ndim != 2:
+            raise UserError(f"given points must be a matrix, have the shape {given.shape}")
         for _ in range(TRIES):
             numbers, points = draws.distinct(k, given)
             if given is not None and np.shape(given)[1:] != points.shape[1:]:
@@ -272,7 +286,8 @@ class _Space:
     def log_quality(self, points: np.ndarray) -> np.ndarray:
         if self._quality is None:
             return np.zeros(len(points))
-        quality = check_quality(self._quality(points), len(points))
+        quality = real(self._quality(points), "qualities")
+        quality = check_quality(quality, len(points))
         if not quality.all():
             raise UserError("a quality is 0, must be positive; leave such points out of the draws")
         return np.log(quality)

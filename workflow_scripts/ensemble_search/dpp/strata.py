@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_quality, check_size, is_number
+from ensemble_search.dpp.checks import check_quality, check_size, number
 from ensemble_search.dpp.generator import check_generator
 from ensemble_search.runtime.errors import UserError
 
@@ -48,7 +48,7 @@ def sample_strata(
         quality is not positive, or strata or the generator are invalid.
     """
     check_generator(rng)
-    check_alpha(alpha)
+    alpha = check_alpha(alpha)
     strata = check_strata(strata, len(integers(strata, "strata")), "strata")
     sizes = np.bincount(strata)
     if not sizes.all():
@@ -66,10 +66,11 @@ def sample_strata(
     )
 
 
-def check_alpha(alpha: float) -> None:
-    """Raise UserError unless alpha is a number from 0 to 1."""
-    if not (is_number(alpha) and 0 <= alpha <= 1):
+def check_alpha(alpha: float) -> float:
+    """Return alpha as a float; UserError unless it is a number from 0 to 1."""
+    if not 0 <= number(alpha) <= 1:
         raise UserError(f"alpha is {alpha!r}, must be a number from 0 to 1")
+    return number(alpha)
 
 
 def integers(values: np.ndarray, what: str) -> np.ndarray:

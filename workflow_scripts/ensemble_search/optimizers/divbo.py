@@ -13,6 +13,9 @@ from ensemble_search.optimizers.bo import BayesianOptimization, surrogate_name
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.runtime import plugins
 
+#: Above this, ranks by expected improvement would be lost in rounding.
+LARGEST = 1e6
+
 
 class DivBO(BayesianOptimization):
     """BO that also seeks models that differ from the current ensemble's members (DivBO paper).
@@ -39,10 +42,15 @@ class DivBO(BayesianOptimization):
     ``weight``, ``pool`` (number of members) and ``members`` (their iterations).
     """
 
-    beta: float = Field(0.05, ge=0, description="The weight of diversity approaches beta / 2.")
-    tau: float = Field(0.2, ge=0, description="How fast the weight of diversity grows.")
+    beta: float = Field(
+        0.05, ge=0, le=LARGEST, description="The weight of diversity approaches beta / 2."
+    )
+    tau: float = Field(0.2, ge=0, le=LARGEST, description="How fast the weight of diversity grows.")
     weight: float | None = Field(
-        None, ge=0, description="A constant weight instead of the schedule (paper, Table 8)."
+        None,
+        ge=0,
+        le=LARGEST,
+        description="A constant weight instead of the schedule (paper, Table 8).",
     )
     pool: int = Field(25, ge=1, le=1000, description="Number of rounds of ensemble selection.")
     ties: Ties = Field(

@@ -326,6 +326,8 @@ class _Delivered:
         UserError
             If the path exists, or the folder was changed since it was loaded.
         """
+        if not isinstance(path, (str, Path)):
+            raise InvalidRows(f"{path!r} is no path; name a new folder")
         path = Path(path).resolve()
         if path.exists():
             raise InvalidRows(f"'{path}' exists; name another folder")
@@ -547,7 +549,10 @@ class DeliveredRegressor(_Delivered):
         return found
 
     def score(self, X: Any, y: Any) -> float:
-        """Return R², the coefficient of determination; ``y`` is of shape (n_samples,)."""
+        """Return R², the coefficient of determination; ``y`` is of shape (n_samples,).
+
+        If all its values are equal, it is 1 for exact predictions and else 0, as in scikit-learn.
+        """
         found = self.predict(X)
         y = _labels(y, len(found))
         try:
@@ -556,7 +561,8 @@ class DeliveredRegressor(_Delivered):
             raise InvalidRows(f"y must be numbers: {error}") from None
         if not np.isfinite(y).all():
             raise InvalidRows("y must be finite numbers")
-        return float(1 - np.sum((y - found) ** 2) / np.sum((y - y.mean()) ** 2))
+        left, whole = np.sum((y - found) ** 2), np.sum((y - y.mean()) ** 2)
+        return float(1 - left / whole) if whole else float(left == 0)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Return predictions with an interval that should contain this share of the true values.
@@ -604,6 +610,8 @@ class DeliveredRegressor(_Delivered):
 def _labels(y: Any, n_rows: int) -> np.ndarray:
     """Return true labels or numbers of shape (n_rows,): other shapes would be broadcast."""
     y = np.asarray(y)
+    if not n_rows:
+        raise InvalidRows("there are no rows to score")
     if y.shape != (n_rows,):
         raise InvalidRows(f"y has the shape {y.shape}; {n_rows} rows need {n_rows} values")
     return y

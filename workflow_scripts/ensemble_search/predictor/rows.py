@@ -1,6 +1,7 @@
 """Read the rows of a file in chunks, so that any file fits into memory; write text safely."""
 
 import csv
+import datetime
 import io
 import re
 import zlib
@@ -142,13 +143,22 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
                         "pandas to be read; save it as dates"
                     )
             for batch in file.iter_batches(size, columns=names):
-                yield {name: batch[name].to_pylist() for name in names}, 0
+                yield {name: _listed(batch[name], name) for name in names}, 0
             if not file.metadata.num_rows:
                 yield {name: [] for name in names}, 0
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
     except (pa.ArrowException, file_limits.Unreadable) as error:
         raise UserError(f"--input: '{path}' cannot be read: {error}") from None
+
+
+def _listed(column: Any, name: str) -> list[Any]:
+    """Convert a column of a Parquet file to Python's types, which have years up to 9999."""
+    try:
+        return column.to_pylist()
+    except (ArithmeticError, ValueError) as error:
+        kind = column.type
+        raise file_limits.Unreadable(f"column '{name}' holds {kind}: {error}; convert it") from None
 
 
 def _extension(field: Any) -> str:
@@ -170,6 +180,18 @@ def types(path: Path, names: list[str]) -> dict[str, Any]:
         return {}
     values = {n: t.value_type if pa.types.is_dictionary(t) else t for n, t in found.items()}
     return {name: t for name, t in values.items() if not isinstance(t, pa.BaseExtensionType)}
+
+
+def alike(values: Iterable[Any]) -> bool:
+    """Whether values, except None, are of one kind; Arrow would read 1 beside a date as 1970."""
+    return len({_kind(value) for value in values if value is not None}) < 2
+
+
+def _kind(value: Any) -> Any:
+    if type(value) in (int, float):
+        return float
+    kinds = (bool, str, datetime.datetime, datetime.date, datetime.timedelta)  # the first counts
+    return next((kind for kind in kinds if isinstance(value, kind)), type(value))
 
 
 def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:

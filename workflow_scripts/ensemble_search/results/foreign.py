@@ -400,6 +400,8 @@ def _of(
         for row in np.flatnonzero(np.isin(own, ["", "nan", "NaN"]))[:1]:
             raise Unusable(folder, f"{part} row {row + 1} has no label")
     known = np.unique(np.concatenate([*labels.values()]))
+    if len(known) == 1 and classes is None:
+        raise Unusable(folder, f"all labels are '{known[0]}'; two classes or numbers are needed")
     if twins := spaced(known.tolist()):
         raise Unusable(folder, f"labels {twins} differ in space around them only")
     numbers = _numbers(known)
@@ -554,7 +556,7 @@ def _numbers(words: np.ndarray) -> np.ndarray | None:
         return None
 
 
-def measured(models: "pd.DataFrame") -> "pd.DataFrame":
+def measured(made: Predictions) -> "pd.DataFrame":
     """Return :data:`MEASURED` of every model, float64; 0 where not given.
 
     Raises
@@ -566,9 +568,13 @@ def measured(models: "pd.DataFrame") -> "pd.DataFrame":
 
     found: dict[str, Any] = {}
     for name in MEASURED:
-        values = numbers(models.get(name, pd.Series(0.0, models.index)))
-        if not values.between(0, MOST).all():
-            raise UserError(f"{MINIMAL}: '{name}' is not {NUMBER} in every row")
+        given = made.models.get(name, pd.Series(0.0, made.models.index))
+        values = numbers(given)
+        for value in given[~values.between(0, MOST)].iloc[:1]:
+            raise UserError(
+                f"{MINIMAL}: '{name}' is not {NUMBER} in every row: "
+                f"'{made.folder}' has {'none' if pd.isna(value) else repr(value)}"
+            )
         found[name] = values
     return pd.DataFrame(found)
 

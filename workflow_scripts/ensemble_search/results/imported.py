@@ -422,7 +422,7 @@ def _write(
                 f"'{made.folder}': models {first} and {row} have the same hyperparameters; remove "
                 "one, or add a column that distinguishes them"
             )
-    measured = foreign.measured(made.models)
+    measured = foreign.measured(made)
     statuses = ["crash" if bad else OK for bad in failed]
     rows: dict[str, Any] = {
         "iteration": list(range(1, len(values) + 1)),

@@ -179,6 +179,7 @@ def _problems(paths: Sequence[str]) -> Iterator[str]:
             name, own = plugin_name(file), f"'{shown(file)}'"
             if not STEM.fullmatch(file.stem):
                 right = re.sub(r"\W", "_", file.stem, flags=re.ASCII)
+                right = f"part_{right}" if right[:1].isdigit() else right
                 yield f"{own}: rename it to {right}{file.suffix}, to be imported"
             elif name in taken:
                 yield f"{own} has the name of {taken[name]}; rename it"

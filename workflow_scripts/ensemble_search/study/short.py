@@ -9,7 +9,7 @@ from ensemble_search.data import roles, sources, text_files
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
-from ensemble_search.study.sections.names import NAME
+from ensemble_search.study.sections.names import DEVICES, NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,13 +52,15 @@ def name_of(file: str, name: str | None) -> str:
     UserError
         If the name is invalid, or the stem has no usable character.
     """
-    if name and not re.match(NAME, name):
+    if name and not re.fullmatch(NAME, name):
         raise UserError(
             f"--name: '{name}' is not possible; take up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', "
             "a letter or digit first"
         )
+    if name and DEVICES.fullmatch(name):
+        raise UserError(f"--name: '{name}' is a device's name on Windows; choose another")
     name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", text_files.stem(file)).strip("-._")[:64]
-    if not re.match(NAME, name):
+    if not re.match(NAME, name) or DEVICES.fullmatch(name):
         raise UserError(f"--name: '{file}' gives no name for its results; choose one")
     return name
 
@@ -112,7 +114,7 @@ def look_at(
     UserError
         If the table or its columns cannot be read; the target is constant; no metric is named
         although the target may be classes or amounts; or fewer than two classes have enough rows
-        for all parts of a split.
+        for all parts of a split, or these have fewer than half of the rows.
     """
     import numpy as np
     import pandas as pd
@@ -154,9 +156,9 @@ def look_at(
         mostly = bool(found) and found[0].share >= MOSTLY
         if metric is None and distinct > MAX_FRACTIONS and mostly:
             raise UserError(
-                f"--target: '{target}' has numbers, but also {other}; write numbers with a decimal "
-                "point and without units, leave fields of unknown ones empty, or, if they are "
-                f"classes, choose --metric={METRICS[CLASSIFICATION]}"
+                f"--target: '{target}' has numbers, but also {other}; write numbers as "
+                "-1234.5, leave fields of unknown ones empty, or, if they are classes, "
+                f"choose --metric={METRICS[CLASSIFICATION]}"
             )
     if metric is None:
         if distinct <= MAX_FRACTIONS or not numbers:
@@ -171,8 +173,8 @@ def look_at(
     task = plugins.load("metrics", metric).task
     if task == REGRESSION and not numbers:
         raise UserError(
-            f"--metric: {metric} is for numbers, and '{target}' has {other}; write numbers with a "
-            "decimal point and without separators of thousands, and leave unknown ones empty"
+            f"--metric: {metric} is for numbers, and '{target}' has {other}; write finite "
+            "numbers, as -1234.5, and leave fields of unknown ones empty"
         )
     what, classes = "a regression", None
     if task == CLASSIFICATION:
@@ -182,6 +184,12 @@ def look_at(
             raise UserError(
                 f"--target: '{target}' has {len(counts) - len(rare)} classes of "
                 f"{normalise.SMALLEST_CLASS} rows or more; two are needed"
+            )
+        if 2 * rare.sum() > counts.sum():
+            raise UserError(
+                f"--target: '{target}' has {len(rare)} classes of one or two rows, which would be "
+                "left out, and most rows with them; merge classes, name another target, or, if "
+                f"they are amounts, write them as -1234.5 and choose --metric={METRICS[REGRESSION]}"
             )
         what = f"{len(counts) - len(rare)} classes"
         if len(rare):

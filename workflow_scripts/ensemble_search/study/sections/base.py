@@ -1,11 +1,13 @@
 """Parts that several sections of a study share."""
 
+import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError
 
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -68,3 +70,11 @@ def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
         yield from error.problems
     except PydanticUserError as error:  # a field of a part from outside has an unknown type
         yield f"plugins: {str(error).splitlines()[0]}"
+    except Exception as error:  # in code of a part from outside, such as a validator
+        frames = traceback.extract_tb(error.__traceback__)
+        theirs = [f for f in frames if {*Path(f.filename).parents} & {*outside.folders()}]
+        if not theirs:
+            raise
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        place = outside.shown(Path(theirs[-1].filename))
+        yield f"plugins: '{place}', line {theirs[-1].lineno}: {said}"
