@@ -43,15 +43,18 @@ class Automl(Checkout):
             exec(TUTORIAL[0], {})
         (folder / "articles.csv").rename(folder / "my table.csv")
 
-    def start(self, *options, interrupts=signal.SIG_DFL):
-        """Start it; a background job of a shell ignores interrupts, and so may these tests."""
+    def start(self, *options, interrupts=signal.SIG_DFL, forked=False):
+        """Start it; a background job of a shell ignores interrupts, and so may these tests.
+
+        What is killed or interrupted are real processes; ``forked`` is for what runs to its end.
+        """
         return subprocess.Popen(
             [
                 *("python", "workflow_scripts/automl.py", "--data", "my table.csv"),
                 *("--target", "left", "--cores", "2", *options),
             ],
             cwd=self.folder,
-            env=forks.environment(self.folder, forked=False),
+            env=forks.environment(self.folder, forked),
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -60,7 +63,7 @@ class Automl(Checkout):
         )
 
     def automl(self, *options):
-        process = self.start(*options, interrupts=signal.SIG_IGN)
+        process = self.start(*options, interrupts=signal.SIG_IGN, forked=True)
         said, _ = process.communicate(timeout=1500)
         return process.returncode, said
 

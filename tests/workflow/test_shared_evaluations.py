@@ -40,23 +40,22 @@ def alone(tmp_path_factory) -> Checkout:
 
 @pytest.fixture(scope="module")
 def sharing(tmp_path_factory) -> Checkout:
-    """The same study with sharing, killed after every few evaluations that it has stored."""
+    """The same study with sharing, killed after a few evaluations that it has stored."""
     result = Checkout(tmp_path_factory.mktemp("sharing"))
     result.write(SHARING)
-    for evaluations in (1, 9):
-        process = subprocess.Popen(
-            result.command("--quiet", "rules"),
-            cwd=result.folder,
-            env=forks.environment(result.folder, forked=False),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        until = time.monotonic() + 600
-        while len(stored(result)) < evaluations and time.monotonic() < until:
-            time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "it had ended before it could be killed"
+    process = subprocess.Popen(
+        result.command("--quiet", "rules"),
+        cwd=result.folder,
+        env=forks.environment(result.folder, forked=False),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    until = time.monotonic() + 600
+    while len(stored(result)) < 6 and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "it had ended before it could be killed"
     result.snakemake("--quiet", "rules")
     return result
 
