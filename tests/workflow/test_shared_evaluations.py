@@ -1,16 +1,16 @@
 """Studies whose searches share evaluations, or look them up in tables, as a user runs them."""
 
 import json
-import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
-from support import forks
 from support.checkout import STUDY, Checkout
 
 pytestmark = pytest.mark.slow
@@ -40,24 +40,34 @@ def alone(tmp_path_factory) -> Checkout:
 
 @pytest.fixture(scope="module")
 def sharing(tmp_path_factory) -> Checkout:
-    """The same study with sharing, killed after a few evaluations that it has stored."""
+    """The same study with sharing, killed after every few evaluations that it has stored."""
     result = Checkout(tmp_path_factory.mktemp("sharing"))
     result.write(SHARING)
-    process = subprocess.Popen(
-        result.command("--quiet", "rules"),
-        cwd=result.folder,
-        env=forks.environment(result.folder, forked=False),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    until = time.monotonic() + 600
-    while len(stored(result)) < 6 and time.monotonic() < until:
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "it had ended before it could be killed"
+    for evaluations in (1, 9):
+        process = subprocess.Popen(
+            result.command("--quiet", "rules"),
+            cwd=result.folder,
+            env=result.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + 600
+        while len(stored(result)) < evaluations and time.monotonic() < until:
+            time.sleep(0.02)
+        assert process.poll() is None, "it had ended before it could be killed"
+        kill(result.folder)
+        assert process.wait() == -signal.SIGKILL
     result.snakemake("--quiet", "rules")
     return result
+
+
+def kill(folder: Path) -> None:
+    """Kill the processes that work in a folder: of forks, not all are in one process group."""
+    while found := [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(folder)]:
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(found, timeout=1)  # a zombie has no folder
 
 
 def stored(checkout: Checkout) -> list[Path]:
