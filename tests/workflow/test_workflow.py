@@ -412,22 +412,24 @@ def test_another_split_for_every_repeat(checkout):
 
 
 def test_folds_and_workers(checkout):
-    """A study whose searches validate by folds and evaluate side by side; and it continues."""
-    stacking = {"type": "stacking", "size": 2}
+    """A study whose search validates by folds and evaluates side by side; and it continues."""
     study = STUDY | {
         "split": {"folds": 2},
         "workers": 2,
         "surrogates": SURROGATES,
-        "ensembles": STUDY["ensembles"] | {"stacking": stacking},
-        "methods": STUDY["methods"] | {"RS-stacking": {"search": "random", "ensemble": "stacking"}},
+        "searches": {"bo": STUDY["searches"]["bo"]},
+        "ensembles": STUDY["ensembles"] | {"stacking": {"type": "stacking", "size": 2}},
+        "methods": {
+            name: {"search": "bo", "ensemble": name} for name in ("selection-5", "stacking")
+        },
     }
     checkout.run(study)
     folder = checkout.folder / "results/tiny"
-    predictions = np.load(folder / "searches/wine/random/0/predictions-validation.npy")
+    predictions = np.load(folder / "searches/wine/bo/0/predictions-validation.npy")
     assert predictions.shape == (8, 142, 3)
-    scores = pd.read_parquet(folder / "ensembles/wine/random/stacking/0/scores.parquet")
+    scores = pd.read_parquet(folder / "ensembles/wine/bo/stacking/0/scores.parquet")
     assert 0 <= scores["validation_error"].iloc[-1] < 0.3
-    assert not (folder / "checkpoints/wine/random/stacking").exists()
+    assert not (folder / "checkpoints/wine/bo/stacking").exists()
     quality = folder / "surrogates/wine/forest-kernel/0/quality.parquet"
     assert len(pd.read_parquet(quality)) > 0
     found = checkout.results()
