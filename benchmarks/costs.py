@@ -24,8 +24,12 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 EVALUATIONS, MEMBERS, TURNS = 250, 25, 16
+#: Configurations of the table that is replayed, and evaluations of the search.
+TABLED, REPLAYED = 1000, 200
 #: Python options for processes that turns start.
 PROFILED: list[str] = []
+#: Words of a dry run of the paper's study; tests ask for fewer repeats.
+DRY_RUN: list[Any] = ["-m", "snakemake", "-n", "--quiet", "--cores", 2]
 
 
 def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
@@ -320,13 +324,18 @@ def ensemble_job(root: Path, folder: Path, rows: int, classes: int) -> Callable:
 
 
 def replay(root: Path, folder: Path) -> Callable:
-    """Replay a BO search on a table of 1000 configurations, in its own process."""
+    """Replay a BO search on a table of configurations, in its own process."""
     from ensemble_search.results import tables
 
     split = made_split(folder, 3600, 2)
-    made_search(split, folder / "tabled", 1000)
+    made_search(split, folder / "tabled", TABLED)
     tables.build([folder / "tabled/search"], folder / "table")
-    job = {**JOB, "search": "bo", "budget": {"evaluations": 200}, "optimizer": {"optimizer": "bo"}}
+    job = {
+        **JOB,
+        "search": "bo",
+        "budget": {"evaluations": REPLAYED},
+        "optimizer": {"optimizer": "bo"},
+    }
 
     def turn() -> None:
         with tempfile.TemporaryDirectory() as name:
@@ -370,8 +379,7 @@ def dry_run(root: Path, folder: Path) -> Callable:
 
     def turn() -> None:
         with tempfile.TemporaryDirectory() as name:
-            words = ["-m", "snakemake", "-n", "--quiet", "--cores", 2]
-            started(root, *words, "--snakefile", root / "Snakefile", cwd=Path(name))
+            started(root, *DRY_RUN, "--snakefile", root / "Snakefile", cwd=Path(name))
 
     return turn
 

@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
 def _less(monkeypatch):
     monkeypatch.setattr(costs, "EVALUATIONS", 20)
     monkeypatch.setattr(costs, "TURNS", 2)
+    monkeypatch.setattr(costs, "TABLED", 60)
+    monkeypatch.setattr(costs, "REPLAYED", 20)
+    monkeypatch.setattr(costs, "DRY_RUN", [*costs.DRY_RUN, "--config", "repeats=1"])
 
 
 @pytest.mark.parametrize(

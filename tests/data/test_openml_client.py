@@ -22,7 +22,7 @@ from ensemble_search.data import normalise, openml_client, paper_sets, sources
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
-from support import ROOT, SCRIPTS
+from support import ROOT, SCRIPTS, forks
 from support.openml_server import ERROR, description, serve
 
 pytestmark = pytest.mark.slow
@@ -654,10 +654,10 @@ def test_a_server_that_is_no_address(address, tmp_path):
         model.check({"openml": {"server": address}})
 
 
-def start_fetch(source, output, access, **environment):
+def start_fetch(source, output, access, python=sys.executable, **environment):
     options = {"source": json.dumps(source), "output": str(output), "openml": json.dumps(access)}
     return subprocess.Popen(
-        [sys.executable, str(SCRIPTS / "fetch.py"), *(f"--{k}={v}" for k, v in options.items())],
+        [python, str(SCRIPTS / "fetch.py"), *(f"--{k}={v}" for k, v in options.items())],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -666,7 +666,8 @@ def start_fetch(source, output, access, **environment):
 
 
 def run_fetch(source, output, access):
-    with start_fetch(source, output, access) as fetching:
+    forked = forks.environment(output.parent)
+    with start_fetch(source, output, access, "python", **forked) as fetching:
         out, err = fetching.communicate()
     return subprocess.CompletedProcess(fetching.args, fetching.returncode, out, err)
 

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from ensemble_search.data import normalise, openml_client, openml_tasks, prepare
 from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
-from support import SCRIPTS
+from support import SCRIPTS, forks
 from support.openml_server import serve
 
 pytestmark = pytest.mark.slow
@@ -151,10 +150,11 @@ def test_an_answer_that_is_no_task_is_tried_again(server):
         sources.read({"openml_task": 59}, settings(server, tries=2))
 
 
-def test_a_suite_is_listed_as_data_sets(server):
-    command = [sys.executable, SCRIPTS / "fetch.py", "--suite", "99"]
+def test_a_suite_is_listed_as_data_sets(server, tmp_path):
+    command = ["python", SCRIPTS / "fetch.py", "--suite", "99"]
     command += ["--openml", json.dumps(settings(server))]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = forks.environment(tmp_path)
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert ended.stdout == ("datasets:\n  task-5: {openml_task: 5}\n  task-59: {openml_task: 59}\n")
     with pytest.raises(UserError, match="OpenML suite -1: ids are integers from 1 on"):
         openml_tasks.suite(-1, openml_client.Access(server="no server is asked"))

@@ -49,7 +49,7 @@ from ensemble_search.predictor.ensemble import (
 )
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, sha256
-from support import SCRIPTS, delivered_folder, finished_study
+from support import SCRIPTS, delivered_folder, finished_study, forks
 
 pytestmark = pytest.mark.slow
 
@@ -286,10 +286,13 @@ def test_joblib_writes_a_file_that_only_the_folders_code_loads(root, tmp_path):
 
 
 def predict(folder, blocked, *arguments):
-    """Run the folder's own program; modules in the folder ``blocked`` hide installed ones."""
+    """Run the folder's own program; modules in ``blocked``, if it is a folder, hide others."""
     environment = {**os.environ, "PYTHONPATH": str(blocked)}
+    if blocked is None:
+        environment = forks.environment(folder.parent)
+    python = "python" if blocked is None else sys.executable
     return subprocess.run(
-        [sys.executable, str(folder / "predict.py"), *map(str, arguments)],
+        [python, str(folder / "predict.py"), *map(str, arguments)],
         capture_output=True, text=True, env=environment, check=False, timeout=300,
     )  # fmt: skip
 
@@ -340,10 +343,10 @@ def test_thresholds_and_intervals_are_for_their_tasks(tmp_path, task):
         "has 0; deliver it again",
     }  # fmt: skip
     for option, why in said.items():
-        done = predict(folder, tmp_path, *arguments, option, "0.9")
+        done = predict(folder, None, *arguments, option, "0.9")
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert why in done.stderr
-        done = predict(folder, tmp_path, *arguments, option, "1")
+        done = predict(folder, None, *arguments, option, "1")
         assert f"{option}: 1 is not between 0 and 1" in done.stderr
     assert not output.exists()
     if task == "regression":
@@ -351,12 +354,12 @@ def test_thresholds_and_intervals_are_for_their_tasks(tmp_path, task):
         delivered_folder.write_manifest(
             folder, {**manifest, "residuals": [0.1 * i for i in range(9)]}
         )
-        assert predict(folder, tmp_path, *arguments, "--interval", "0.9").returncode == 0
+        assert predict(folder, None, *arguments, "--interval", "0.9").returncode == 0
         found = pd.read_csv(output)
         # The ninth of nine residuals, 0.8, and a standard deviation of 2.
         np.testing.assert_allclose(found["upper"] - found["t"], 1.6)
         np.testing.assert_allclose(found["t"] - found["lower"], 1.6)
-        done = predict(folder, tmp_path, *arguments, "--interval", "0.95")
+        done = predict(folder, None, *arguments, "--interval", "0.95")
         assert (
             "needs 19 residuals of validation rows, and this ensemble has 9; choose at most 0.9"
             in (done.stderr)
@@ -417,15 +420,15 @@ def test_links_pipes_and_devices_stay_what_they_are(copied, tmp_path):
     link.symlink_to("real/out.csv")
     os.mkfifo(pipe)
     arguments = ("--model", copied, "--input", file, "--output")
-    told = predict(copied, tmp_path, *arguments, "/dev/stdout")
+    told = predict(copied, None, *arguments, "/dev/stdout")
     assert told.stdout.startswith("target,probability of class_0")
     assert "'\\x1b[31mred'" in told.stderr
-    assert predict(copied, tmp_path, *arguments, link).returncode == 0
+    assert predict(copied, None, *arguments, link).returncode == 0
     assert link.is_symlink()
     assert (tmp_path / "real/out.csv").read_text(encoding="utf-8") == told.stdout
     with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
         try:
-            assert predict(copied, tmp_path, *arguments, pipe).returncode == 0
+            assert predict(copied, None, *arguments, pipe).returncode == 0
             assert reader.communicate(timeout=60)[0] == told.stdout
         finally:
             reader.kill()  # if nobody opened the pipe, it would wait forever
@@ -615,7 +618,7 @@ def test_another_version_is_told_before_what_may_be_its_consequence(copied, tmp_
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     (tmp_path / "new.csv").write_text("x")
     arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", tmp_path / "o.csv")
-    done = predict(copied, tmp_path, *arguments)
+    done = predict(copied, None, *arguments)
     warning, error = done.stderr.splitlines()
     told = r"the ensemble was made with scikit-learn 1\.0.*, this is .*requirements\.txt"
     assert re.match(f"warning: {told}", warning)
@@ -656,7 +659,7 @@ def test_names_of_classes_reach_the_file_safely(copied, tmp_path):
     (copied / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
     FRAME.to_csv(tmp_path / "new.csv", index=False)
     arguments = ("--model", copied, "--input", tmp_path / "new.csv", "--output", "/dev/stdout")
-    done = predict(copied, tmp_path, *arguments)
+    done = predict(copied, None, *arguments)
     head, *lines = csv.reader(done.stdout.splitlines())
     assert head == ["\\x1b]0;t", *(f"probability of {c}" for c in ("=1+1", "-1", "c"))]
     assert {line[0] for line in lines} == {"'=1+1", "-1", "c"}

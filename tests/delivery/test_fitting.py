@@ -16,7 +16,7 @@ from ensemble_search import fit
 from ensemble_search.delivery import fitting
 from ensemble_search.runtime.code_version import FACADE
 from ensemble_search.runtime.errors import UserError
-from support import ROOT, SCRIPTS
+from support import ROOT, SCRIPTS, forks
 
 NOTEBOOK = ROOT / "examples/notebook/ensemble.ipynb"
 FRAME = pd.DataFrame({"a": [1.0, 2.0, None] * 20, "b": [True, False] * 30, "y": ["p", "q"] * 30})
@@ -58,9 +58,12 @@ def test_it_is_the_study_of_make_ensemble(notebook):
     """The script finds what `fit` has made finished, as it has the same table and settings."""
     place = notebook["model"].folder.parents[4]
     before = (place / "results/left/study.yaml").read_bytes()
-    command = [sys.executable, str(fitting.SCRIPT), "--data", "results/left.parquet"]
+    command = ["python", str(fitting.SCRIPT), "--data", "results/left.parquet"]
     command += ["--target", "left", "--minutes", "0.01", "--cores", "2"]
-    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=True)
+    environment = forks.environment(place)
+    done = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, check=True
+    )
     assert "of the search left" not in done.stderr
     assert "member 1" not in done.stderr
     assert f"card:    {notebook['page'].relative_to(place)}" in done.stdout
@@ -108,7 +111,9 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
         ({"test": FRAME.assign(a="x")}, "test: column 'a' of .*y-test.parquet' has no number, .*"),
     ],
 )
-def test_mistakes_in_the_table_cost_a_line(given, line, tmp_path, capsys):
+def test_mistakes_in_the_table_cost_a_line(given, line, tmp_path, capsys, monkeypatch):
+    if commands := forks.commands():
+        monkeypatch.setattr(sys, "executable", str(commands / "python"))
     with pytest.raises(ValueError, match=f"^{line}$"):
         fit(**{"frame": FRAME, "target": "y", "folder": tmp_path, **given})
     assert capsys.readouterr().out == ""  # the exception has it

@@ -77,6 +77,20 @@ def pool(request):
     return make_pool(request.param)
 
 
+@pytest.fixture(scope="module")
+def built():
+    return {}
+
+
+@pytest.fixture
+def trace(ensemble, pool, built):
+    """What it makes of the pool, made once for all tests."""
+    key = (type(ensemble), pool.problem.task, pool.predictions.shape)
+    if key not in built:
+        built[key] = ensemble.build_prefixes(pool)
+    return built[key]
+
+
 def plain(trace, rename=None):
     rename = np.arange(1000) if rename is None else rename
     return [m and (rename[m.indices].tolist(), m.weights.tolist()) for m in trace]
@@ -86,17 +100,16 @@ def test_the_ensembles_of_the_paper_are_there():
     assert {"best", "selection", "bagging", "stacking"} <= set(NAMES)
 
 
-def test_pure_and_deterministic(ensemble, pool):
+def test_pure_and_deterministic(ensemble, pool, trace):
     """The pool is read-only, so a write into it would raise."""
     arrays = (array.copy() for array in (pool.predictions, pool.labels, pool.errors))
     copy = pool_of(*arrays, pool.seed, pool.problem)
-    first = plain(ensemble.build_prefixes(pool))
+    first = plain(trace)
     assert plain(ensemble.build_prefixes(copy)) == first
     assert plain(ensemble.build_prefixes(pool)) == first
 
 
-def test_valid_members(ensemble, pool):
-    trace = ensemble.build_prefixes(pool)
+def test_valid_members(pool, trace):
     assert len(trace) == len(pool.errors)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))
@@ -111,8 +124,8 @@ def test_valid_members(ensemble, pool):
         assert members.weights.sum() == pytest.approx(1, abs=1e-12)
 
 
-def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool):
-    whole = plain(ensemble.build_prefixes(pool))
+def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool, trace):
+    whole = plain(trace)
     for n in (1, 2, 3, 9, 15, 29):
         prefix = pool_of(
             pool.predictions[:n], pool.labels, pool.errors[:n], pool.seed, pool.problem
@@ -120,20 +133,18 @@ def test_a_longer_pool_begins_with_the_trace_of_the_shorter(ensemble, pool):
         assert plain(ensemble.build_prefixes(prefix)) == whole[:n]
 
 
-def test_same_object_exactly_where_nothing_changed(ensemble, pool):
-    trace = ensemble.build_prefixes(pool)
+def test_same_object_exactly_where_nothing_changed(trace):
     contents = plain(trace)
     same = [a is b for a, b in zip(trace[1:], trace[:-1], strict=True)]
     assert same == [a == b for a, b in zip(contents[1:], contents[:-1], strict=True)]
     assert 2 < sum(same) < len(same)
 
 
-def test_failed_evaluations_change_nothing(ensemble, pool):
+def test_failed_evaluations_change_nothing(ensemble, pool, trace):
     ok = np.flatnonzero(~np.isnan(pool.errors))
     without = ensemble.build_prefixes(
         pool_of(pool.predictions[ok], pool.labels, pool.errors[ok], pool.seed, pool.problem)
     )
-    trace = ensemble.build_prefixes(pool)
     assert plain([trace[i] for i in ok]) == plain(without, ok)
     assert all(trace[i] is trace[i - 1] for i in FAILED if i > 1)
 
@@ -146,13 +157,13 @@ def test_no_success_no_ensemble(ensemble):
     assert ensemble.build_prefixes(nothing) == []
 
 
-def test_the_test_set_has_no_influence(ensemble, pool):
+def test_the_test_set_has_no_influence(pool, trace):
     rng = np.random.default_rng(1)
     shape = (len(pool.errors), 50, pool.predictions.shape[2])
     results = []
     for _ in range(2):
         table, members, _ = ensemble_scores.score(
-            ensemble.build_prefixes(pool), pool, rng.random(shape), rng.integers(0, 2, 50)
+            trace, pool, rng.random(shape), rng.integers(0, 2, 50)
         )
         results.append((table["test_error"], table["validation_error"], members))
     (test, validation, members), (other_test, other_validation, other_members) = results

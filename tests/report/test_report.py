@@ -495,6 +495,17 @@ def test_a_report_without_a_page_is_moved_out_of_the_way(whole, tmp_path, monkey
     assert capsys.readouterr().out == ""
 
 
+#: Makes the main page, and of the others only that of ranks: ARGUMENTS SCRIPTS.
+SOME_PAGES = """
+import sys
+sys.path.insert(0, sys.argv.pop())
+import report
+from ensemble_search.report import pages
+pages.modules = lambda: ["ensemble_search.papers.divbo.rank_curves"]
+report.main()
+"""
+
+
 @pytest.mark.parametrize("setting", ["module://matplotlib_inline.backend_inline", "tkagg", "none"])
 def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, setting):
     """A notebook names a backend in the environment; a user's matplotlibrc changes anything."""
@@ -512,7 +523,7 @@ def test_figures_do_not_depend_on_settings_of_matplotlib(whole, tmp_path, settin
     ]
     environment = {**os.environ, "MPLBACKEND": setting, "MATPLOTLIBRC": str(tmp_path)}
     subprocess.run(
-        [sys.executable, SCRIPTS / "report.py", *arguments],
+        [sys.executable, "-c", SOME_PAGES, *arguments, SCRIPTS],
         check=True,
         capture_output=True,
         env=environment,

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -28,7 +27,7 @@ from ensemble_search.search.journal import Journal
 from ensemble_search.search.loop import run
 from ensemble_search.search.observe import generator, observation
 from ensemble_search.search.results import write_manifest
-from support import PYTHONPATH, SCRIPTS, TESTS, forks, hostile_space, instant_search
+from support import SCRIPTS, TESTS, forks, hostile_space, instant_search
 from support.hostile_search import content, search
 
 pytestmark = pytest.mark.slow
@@ -44,6 +43,14 @@ def inputs(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def python_path(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
+
+
+@pytest.fixture
+def forked(python_path, monkeypatch, tmp_path):
+    """The environment in which `python` is a fork; its programs set ``sys.path`` themselves."""
+    with monkeypatch.context() as patch:
+        patch.delenv("PYTHONPATH")
+        return forks.environment(tmp_path)
 
 
 #: Says who it is, and searches: FOLDER INPUTS OPTIMIZER EVALUATIONS.
@@ -68,11 +75,8 @@ search(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
         ("divbo", 30),
     ],
 )
-def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget, monkeypatch):
+def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, budget, forked):
     """SIGKILL at random moments, mostly in the middle of the evaluations."""
-    with monkeypatch.context() as patch:
-        patch.delenv("PYTHONPATH")
-        forked = forks.environment(tmp_path)
     expected = content(search(tmp_path / "whole", inputs, optimizer, budget))
     (program := tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     command = ["python", program, tmp_path / "cut", inputs, optimizer, str(budget)]
@@ -128,20 +132,22 @@ def test_seconds_beside_suggesting_and_fitting_are_kept_over_attempts(tmp_path, 
     assert round(manifest["job_seconds"], -2) == 1500
 
 
-def test_search_json_counts_all_attempts(tmp_path):
+def test_search_json_counts_all_attempts(tmp_path, forked):
     """A job, and another one that continues it; each takes a while to start."""
     instant_search.make_split(tmp_path / "split")
     code = (
-        "import sys; from pathlib import Path; from support import instant_search\n"
+        f"import sys; sys.path[:0] = [{str(SCRIPTS)!r}, {str(TESTS)!r}]\n"
+        "from pathlib import Path; from support import instant_search\n"
         "instant_search.install()\n"
         "folder, split = map(Path, sys.argv[1:3])\n"
         "instant_search.run_search(folder, split, 'random', int(sys.argv[3]))"
     )
+    (program := tmp_path / "program.py").write_text(code, encoding="utf-8")
     made = []
     for budget in ("2", "4", "3"):
         began = time.time()
-        command = [sys.executable, "-c", code, tmp_path / "job", tmp_path / "split", budget]
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": PYTHONPATH}, check=True)
+        command = ["python", program, tmp_path / "job", tmp_path / "split", budget]
+        subprocess.run(command, env=forked, check=True)
         took = time.time() - began
         made.append(json.loads((tmp_path / "job/output/search.json").read_text()))
         assert made[-1]["job_seconds"] == made[-1]["wall_seconds"] + made[-1]["rest_seconds"]

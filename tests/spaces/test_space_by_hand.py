@@ -680,7 +680,7 @@ def test_every_space_of_one_learner(space):
     drawn = SPACES[space].sample(10, np.random.default_rng(5))
     for column in SPACES[space].columns:
         assert not column.categorical or {c[column.name] for c in drawn} == set(column.choices)
-    fitted = 6 if "boosting" in space else 2 if "hpo" in space else 10
+    fitted = len(sets) if "boosting" in space else 2 if "hpo" in space else 10
     for i, configuration in enumerate(drawn[:fitted]):
         assert compare(space, configuration, sets[i % len(sets)])
 

@@ -19,13 +19,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from ConfigSpace import (
-    Categorical,
-    ConfigurationSpace,
-    EqualsCondition,
-    Float,
-    Integer,
-)
 
 from ensemble_search.data.rows import fold_numbers
 from ensemble_search.spaces.base import Space
@@ -65,6 +58,9 @@ class HostileSpace(Space):
     modules = ()  # a worker that starts quickly: no scikit-learn
 
     def define(self):
+        # Not above: it takes a second, and workers, which are started by the hundred, do without.
+        from ConfigSpace import Categorical, ConfigurationSpace, EqualsCondition, Float, Integer
+
         space = ConfigurationSpace()
         algorithm = Categorical("algorithm", ["euclid", "power", "wave"])
         sharpness = Float("sharpness", (0.01, 100.0), default=1.0, log=True)

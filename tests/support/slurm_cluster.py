@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 
 from ensemble_search.runtime import slurm
-from support.checkout import ROOT, STUDY, Checkout
+from support import ROOT, forks
+from support.checkout import STUDY, Checkout
 
 #: `start.sh` and `stop.sh` start and stop a cluster in a folder.
 SCRIPTS = ROOT / "tests/cluster"
@@ -133,7 +134,7 @@ class OnCluster(Checkout):
     """A copy of the repository whose profile is filled in, and its workflow on the cluster."""
 
     def __init__(self, folder: Path, study: dict = STUDY, space: str | None = None):
-        super().__init__(folder, forked=False)
+        super().__init__(folder)
         self.write(study)
         profile = folder / "profiles/slurm/config.yaml"
         text = profile.read_text(encoding="utf-8")
@@ -153,7 +154,7 @@ class OnCluster(Checkout):
         return subprocess.Popen(
             [sys.executable, "-m", *command],
             cwd=self.folder,
-            env=self.environment,
+            env=forks.environment(self.folder, forked=False),
             text=True,
             stdout=(self.folder / "head.log").open("a"),
             stderr=subprocess.STDOUT,

@@ -48,7 +48,7 @@ class Automl(Checkout):
         return subprocess.Popen(
             [
                 *("python", "workflow_scripts/automl.py", "--data", "my table.csv"),
-                *("--target", "left", "--cores", "2", *options),
+                *("--target", "left", "--cores", "1", *options),
             ],
             cwd=self.folder,
             env=forks.environment(self.folder, forked=False),
@@ -67,7 +67,7 @@ class Automl(Checkout):
     def mistake(self, *options):
         command = ["python", "workflow_scripts/automl.py", "--data", "my table.csv"]
         return subprocess.run(
-            [*command, "--target", "left", "--cores", "2", *options],
+            [*command, "--target", "left", "--cores", "1", *options],
             cwd=self.folder,
             env=self.environment,
             text=True,
@@ -219,12 +219,12 @@ def test_other_rows_are_searched_for_the_whole_time(made, monkeypatch):
         **ALIKE,
         "minutes": 0.001,
     }
-    same = automl.Search(SimpleNamespace(**arguments, cores=2))
+    same = automl.Search(SimpleNamespace(**arguments, cores=1))
     assert (same.searched, progress.exists()) == (made.state()["searched"], True)
     rows = table.read_text()
     try:
         table.write_text(f"{rows}3,red,yes\n")
-        other = automl.Search(SimpleNamespace(**arguments, cores=2))
+        other = automl.Search(SimpleNamespace(**arguments, cores=1))
         assert (other.searched, other.again, progress.exists()) == (0, True, False)
         assert "table or settings have changed" in other.summary
     finally:
@@ -236,7 +236,7 @@ def test_a_damaged_or_lost_state_costs_a_line_or_nothing(made, monkeypatch):
     monkeypatch.chdir(made.folder)
     state = made.results / "automl.json"
     arguments = {"data": "my table.csv", "target": "left", "metric": "", "name": "", **ALIKE}
-    options = SimpleNamespace(**arguments, minutes=0.001, cores=2)
+    options = SimpleNamespace(**arguments, minutes=0.001, cores=1)
     stored = state.read_bytes()
     try:
         for content in ("{}", '{"study": {}, "searched": "x"}', ""):

@@ -42,7 +42,7 @@ STUDY = {
     "searches": {
         "random": {"optimizer": "random"},
         "bo": {"optimizer": "bo"},
-        "divbo": {"optimizer": "divbo"},
+        "divbo": {"optimizer": "divbo", "candidates": 200, "local": 5},
     },
     "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {

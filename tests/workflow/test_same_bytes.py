@@ -30,7 +30,7 @@ STUDY = {
     "space": "divbo-small",
     "searches": {
         "random": {"optimizer": "random"},
-        "divbo": {"optimizer": "divbo"},
+        "divbo": {"optimizer": "divbo", "candidates": 200, "local": 5},
     },
     "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {

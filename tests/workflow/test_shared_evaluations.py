@@ -1,16 +1,16 @@
 """Studies whose searches share evaluations, or look them up in tables, as a user runs them."""
 
 import json
-import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 
-from support import forks
 from support.checkout import STUDY, Checkout
 
 pytestmark = pytest.mark.slow
@@ -21,7 +21,7 @@ ALONE = STUDY | {
         "names": ["forest-kernel"], "repeats": 1, "sizes": [4], "held_out": 3, "configurations": 7,
     },
 }  # fmt: skip
-SHARING = ALONE | {"evaluation": {"share": True}, "workers": 2}
+SHARING = ALONE | {"evaluation": {"share": True}}
 BESIDE = STUDY | {
     "study": "beside",
     "evaluation": {"share": True, "tables": "results/tiny/tables"},
@@ -47,18 +47,27 @@ def sharing(tmp_path_factory) -> Checkout:
         process = subprocess.Popen(
             result.command("--quiet", "rules"),
             cwd=result.folder,
-            env=forks.environment(result.folder, forked=False),
+            env=result.environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
         )
         until = time.monotonic() + 600
         while len(stored(result)) < evaluations and time.monotonic() < until:
             time.sleep(0.02)
-        os.killpg(process.pid, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, "it had ended before it could be killed"
+        assert process.poll() is None, "it had ended before it could be killed"
+        kill(result.folder)
+        assert process.wait() == -signal.SIGKILL
     result.snakemake("--quiet", "rules")
     return result
+
+
+def kill(folder: Path) -> None:
+    """Kill the processes that work in a folder: of forks, not all are in one process group."""
+    while found := [p for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(folder)]:
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        time.sleep(0.02)  # a zombie works nowhere
 
 
 def stored(checkout: Checkout) -> list[Path]:
