@@ -9,7 +9,6 @@ from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import swap_items
-from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 
 POINTS = np.random.default_rng(0).random((6, 2))
@@ -20,7 +19,7 @@ def kernel(a, b):
 
 
 def sample(rng, k):
-    return LEnsemble.from_features(POINTS).sample(rng, k)
+    return LEnsemble.from_similarity(kernel(POINTS, POINTS)).sample(rng, k)
 
 
 def designs(sampler, k, rng):
@@ -31,7 +30,6 @@ def designs(sampler, k, rng):
 CALLS = {
     sample: {"k": 2},
     swap_items: {"similarity": np.eye(6), "k": 2, "quality": np.ones(6), "steps": 9},
-    sample_strata: {"strata": np.repeat([0, 1, 2], 2), "k": 2, "alpha": 0.5},
     swap_features: {
         **{"features": POINTS, "k": 2, "alpha": 0.5, "steps": 9},
         **{"groups": np.zeros(6, int), "given": np.array([0])},
@@ -81,12 +79,6 @@ def test_another_type_is_one_line(function, argument):
 def test_a_seed_is_not_a_generator(rng):
     with pytest.raises(UserError, match=r"rng must be a numpy.random.Generator, such as"):
         sample(rng, 2)
-
-
-@pytest.mark.parametrize("strata", [3, None, [0.0, 1.0], ["a", "b"], [[0, 1]], [True, False]])
-def test_strata_are_integers(strata):
-    with pytest.raises(UserError, match="strata must be a list of integers"):
-        sample_strata(strata, 1, 0.5, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,6 @@ def test_by_hand():
     np.testing.assert_allclose(members.weights, [np.mean(firsts), 1 - np.mean(firsts)])
     vote = members.predict(predictions)
     np.testing.assert_allclose(vote[:, 0], [members.weights[0]] * 2)  # model 1 votes for 0 twice
-    mean = AgnosticBayes(bootstraps=10, combine="mean").build(pool).predict(predictions)
-    np.testing.assert_allclose(mean[:, 0], members.weights @ predictions[:, :, 0])
 
 
 def test_votes_of_three_classes():

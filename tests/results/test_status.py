@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from ensemble_search.jobs import Jobs
-from ensemble_search.results import job_logs, states, status
+from ensemble_search.results import job_logs, outdated, states, status
 from ensemble_search.runtime import slurm
 from ensemble_search.runtime.locks import lock
 from ensemble_search.search import progress as progress_module
@@ -170,6 +170,13 @@ def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path,
     found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert (found["state"], found["evaluations"]) == ("outdated", 0)
     assert status.total([found]) == "1 searches: 1 outdated; 0/20 evaluations"
+
+
+@pytest.mark.parametrize(("value", "current"), [("members", True), ("normal", False)])
+def test_a_setting_that_no_longer_exists_outdates_no_result_with_its_default(value, current):
+    study = {"searches": {"s": {"optimizer": "divbo", "beta": 0.05}}, "budget": {}}
+    settings = {"optimizer": "divbo", "beta": 0.05, "sampler": value}
+    assert (outdated.search({"settings": settings}, study, "s") == "") == current
 
 
 def test_a_budget_in_seconds(tmp_path, loaded):

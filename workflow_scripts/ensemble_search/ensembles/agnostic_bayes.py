@@ -1,7 +1,5 @@
 """Agnostic Bayes: models weighted by how often they are best (Lacoste et al., ICML 2014)."""
 
-from typing import Literal
-
 import numpy as np
 from pydantic import Field
 
@@ -19,7 +17,8 @@ class AgnosticBayes(Ensemble):
     rows as a sample. A metric that is not a mean over samples, such as ``auc``, is computed on the
     rows of each bootstrap; if these have a single class, all models tie. The optimizer ``esmbo``
     with the same number of bootstraps uses the same ones: with that search, this is the paper's
-    ESMBO; with ``random``, it is its baseline ERS.
+    ESMBO; with ``random``, it is its baseline ERS. Members vote with their weights, and vote shares
+    are the ensemble's probabilities; in regression, the prediction is the weighted mean.
 
     Attributes
     ----------
@@ -29,15 +28,10 @@ class AgnosticBayes(Ensemble):
     ratio
         Size of a bootstrap over the number of validation rows. Default 1, as in the paper; the
         authors' code has 0.5, which spreads the weight over more models.
-    combine
-        ``vote`` (default, as in the paper): members vote with their weights, and vote shares are
-        the ensemble's probabilities. ``mean``: weighted mean of the probabilities. Regression
-        allows only the mean.
     """
 
     bootstraps: int | None = Field(None, ge=1, le=_bootstraps.MOST)
     ratio: float = Field(1.0, gt=0, le=1)
-    combine: Literal["vote", "mean"] = "vote"
 
     def planned(self, evaluations: int | None) -> "AgnosticBayes":
         """See :meth:`Ensemble.planned`."""
@@ -58,8 +52,7 @@ class AgnosticBayes(Ensemble):
         counts = _bootstraps.counts(numbers, len(pool.labels), self.ratio, pool.seed)
         losses = _bootstraps.losses(counts, pool.labels, pool.predictions[ok], pool.problem.metric)
         lowest = np.minimum.accumulate(losses)
-        votes = self.combine == "vote" and pool.problem.task == CLASSIFICATION
-        kind = _Votes if votes else Members
+        kind = _Votes if pool.problem.task == CLASSIFICATION else Members
         result: list[Members | None] = []
         members = None
         n = 0

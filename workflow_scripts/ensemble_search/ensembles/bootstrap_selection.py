@@ -16,15 +16,13 @@ class BootstrapSelection(GreedyEnsemble):
 
     Selection minimises the loss on the validation rows and also fits their noise, increasingly so
     in long searches: among hundreds of models, some combination is right by chance. Each bootstrap
-    has different noise, which averaging cancels. With one round, this is ``agnostic-bayes`` with
-    ``combine: mean``, except for ties.
+    has different noise, which averaging cancels. With one round, the weights are those of
+    ``agnostic-bayes``, except for ties.
 
     Attributes
     ----------
     bootstraps
         Number of bootstraps. Default 25.
-    ratio
-        Size of a bootstrap over the number of validation rows. Default 1.
     size
         Rounds on each bootstrap. Default 5.
     ties, metric
@@ -32,7 +30,6 @@ class BootstrapSelection(GreedyEnsemble):
     """
 
     bootstraps: int = Field(25, ge=1, le=_bootstraps.MOST)
-    ratio: float = Field(1.0, gt=0, le=1)
     size: int = Field(5, ge=1, le=1000)
 
     def build(self, pool: Pool) -> Members | None:
@@ -73,9 +70,7 @@ class BootstrapSelection(GreedyEnsemble):
     ) -> Iterator[tuple[list[np.ndarray], np.ndarray, int]]:
         """Yield predictions, labels and the seed of random ties on each bootstrap."""
         for number in range(self.bootstraps):
-            drawn = _bootstraps.counts(
-                range(number, number + 1), len(pool.labels), self.ratio, pool.seed
-            )[0]
+            drawn = _bootstraps.counts(range(number, number + 1), len(pool.labels), 1, pool.seed)[0]
             rows = np.repeat(np.arange(len(drawn)), drawn)
             seed = int(np.random.default_rng([pool.seed, number]).integers(2**31))
             yield [pool.predictions[i][rows] for i in ok], pool.labels[rows], seed

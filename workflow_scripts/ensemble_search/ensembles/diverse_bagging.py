@@ -30,8 +30,6 @@ class DiverseBagging(Ensemble):
         one bag after the other, by a k-DPP on the remaining rows. ``markov``: each bag by a k-DPP
         given the previous bag (Affandi, Kulesza and Fox, 2012). ``uniform``: each bag independently
         and uniformly (subagging).
-    alpha
-        How much similarity matters in the k-DPPs, in [0, 1 - 1e-5]; default 0.99.
     """
 
     refits: ClassVar[bool] = True
@@ -40,12 +38,9 @@ class DiverseBagging(Ensemble):
     bags: int = Field(5, ge=2, le=1000)
     share: float = Field(0.15, gt=0, lt=1)
     by: Literal["k-dpp", "separate", "markov", "uniform"] = "k-dpp"
-    alpha: float = Field(0.99, ge=0, le=1 - 1e-5)
 
     @model_validator(mode="after")
     def _consistent(self) -> "DiverseBagging":
-        if self.by == "uniform" and self.alpha != type(self).model_fields["alpha"].default:
-            raise ValueError("'alpha' is a setting of k-DPPs; remove it, or take another 'by'")
         if self.by in ("k-dpp", "separate") and self.bags * self.share > 1:
             raise ValueError(
                 f"{self.bags} disjoint bags with a share of {self.share:g} each are more than all "
@@ -82,9 +77,8 @@ class DiverseBagging(Ensemble):
         assert pool.train_inputs is not None
         assert pool.train_labels is not None
         rows = diverse_bags(
-            pool.train_inputs, pool.train_labels, self.bags, self.share, self.by, self.alpha,
-            pool.seed,
-        )  # fmt: skip
+            pool.train_inputs, pool.train_labels, self.bags, self.share, self.by, pool.seed
+        )
         everything = np.arange(len(pool.train_labels))
         held = [np.setdiff1d(everything, bag) for bag in rows]
         members = {

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble_search.evidence import markdown
+from ensemble_search.results import outdated
 from ensemble_search.runtime import plugins
 
 STUDIES = Path(__file__).parents[3] / "studies"
@@ -137,7 +138,7 @@ def _methods(study: Mapping[str, Any]) -> list[str]:
 def _part(study: Mapping[str, Any], section: str, name: str) -> str:
     """Link a search or ensemble, with the settings that matter."""
     kind, key = PARTS[section]
-    own = study[section][name]
+    own = outdated.current(study[section][name], key)
     fields = plugins.load(kind, own[key]).model_fields
     alike = [other for other in study[section].values() if other[key] == own[key]]
     settings = [

@@ -25,7 +25,7 @@ from ensemble_search.papers.divbo import (
     suggested_learners,
 )
 from ensemble_search.report.pages import divisions
-from ensemble_search.results import layout
+from ensemble_search.results import layout, outdated
 from ensemble_search.runtime import code_version, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
@@ -104,6 +104,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     found = {}
     for method, parts in study["methods"].items():
         search, ensemble = study["searches"][parts["search"]], study["ensembles"][parts["ensemble"]]
+        search, ensemble = outdated.current(search, "optimizer"), outdated.current(ensemble, "type")
         made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
         library = getattr(made, "library", None)
         own = recorded["search"].get("random" if library else search["optimizer"], {})
@@ -121,7 +122,12 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         content = [{key: own[key] for key in keys}, surrogate, pipelines(study, recorded)]
         if library:
             content.append(_driver(library))
-        settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
+        # As in rows from before: with the settings that no longer exist.
+        settings = [
+            {**outdated.FORMER.get(search["optimizer"], {}), **search},
+            {**outdated.FORMER.get(ensemble["type"], {}), **ensemble},
+            *(study[key] for key in ("space", "metric", "limits")),
+        ]
         settings += [_budget(study), study["split"], study["seed"]]
         if study.get("divisions"):
             settings.append(study["divisions"])
