@@ -151,7 +151,7 @@ def test_a_regression_has_features_only():
         ({"share": 0.5, "by": "diverse"}, r"train_rows\.by"),
         ({"share": 0.5, "kernel": "product"}, "'kernel' is a setting of by: k-dpp; remove it"),
         ({**k_dpp(), "kernel": "cells"}, r"train_rows\.kernel: .*'features' or 'product'"),
-        ({**k_dpp(), "alpha": 0.9}, r"unknown key 'split\.train_rows\.alpha'"),
+        ({**k_dpp(), "alpha": 0.9}, r"split\.train_rows\.alpha: unknown key"),
         (
             {**k_dpp(kernel="product"), "metric": "squared-error"},
             r"study: split\.train_rows\.kernel: 'product' needs classes, .* take features",

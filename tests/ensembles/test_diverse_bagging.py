@@ -46,7 +46,7 @@ def test_bags(by):
     assert [len(set(bag.tolist())) for bag in bags] == [15] * 4
     again = diverse_bags(X, labels, 4, 0.1, by, 0)
     assert all(np.array_equal(*pair) for pair in zip(bags, again, strict=True))
-    assert not np.array_equal(bags[0], diverse_bags(X, labels, 4, 0.1, by, 0.9, 1)[0])
+    assert not np.array_equal(bags[0], diverse_bags(X, labels, 4, 0.1, by, 1)[0])
     if by in ("k-dpp", "separate"):
         assert len(set(np.concatenate(bags).tolist())) == 60
     if by == "markov":

@@ -279,7 +279,7 @@ def test_mistakes_with_seconds(space, settings, message):
         (99, "divbo", {"arms": "rescaler"}, "arms: must be 'algorithm', or"),
         (99, "divbo", {"rounds": 0}, "rounds: "),
         (99, "divbo", {"exploration": -0.5}, "exploration: "),
-        (99, "divbo", {"temperature": 1.0}, "unknown key"),
+        (99, "divbo", {"temperature": 1.0}, "temperature: unknown key"),
         (99, "divbo", {"design": "k-dpp"}, "design: must be random"),
         (99, "divbo", {"algorithm": "knn"}, "algorithm: must be left out"),
         (99, "divbo", {"budget": 99, "seconds": 9.0}, " takes 'budget' or 'seconds', not both"),

@@ -186,7 +186,9 @@ def test_a_budget_in_seconds(tmp_path, loaded):
     Progress(tmp_path / "checkpoints/wine/random/0", JOB, Budget(seconds=60), [])(records)
     found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert status.row(found)[4:] == ("2 in 8/60 s", "0.2500", "", "78 s")
-    assert status.total([found]).startswith("1 searches: 1 stopped; 8/60 seconds of fitting; about")
+    assert status.total([found]).startswith(
+        "1 searches: 1 stopped; 8/60 seconds (wall-clock) of fitting; about"
+    )
     finish(tmp_path, loaded)
     assert states.search_state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
     finish(tmp_path, loaded, budget={"seconds": 30.0})

@@ -1,23 +1,19 @@
 """The design of a study in words, for the page of its evidence."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ensemble_search.analysis.verdict import listed
 from ensemble_search.evidence import markdown
 from ensemble_search.results import outdated
 from ensemble_search.runtime import plugins
+from ensemble_search.search.budget import UNITS
 
 STUDIES = Path(__file__).parents[3] / "studies"
 #: Folders of the parts of a method, by section of the study: kind, key.
 PARTS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "type")}
-UNITS = {
-    "evaluations": "evaluations",
-    "fits": "full fits",
-    "seconds": "seconds (wall-clock) of fitting",
-    "cpu_seconds": "CPU seconds of fitting",
-}
 
 
 def lines(study: Mapping[str, Any], searched: bool) -> list[str]:
@@ -83,7 +79,7 @@ def _items(study: Mapping[str, Any], searched: bool) -> Iterator[tuple[str, str]
     if measured:
         yield (
             "Surrogates",
-            f"{measured['repeats']} repeats; fitted on {_and(measured['sizes'])} configurations, "
+            f"{measured['repeats']} repeats; fitted on {listed(measured['sizes'])} configurations, "
             f"and evaluated on {measured['held_out']} others",
         )
     if spread:
@@ -114,11 +110,6 @@ def _split(split: Mapping[str, Any]) -> str:
 
 def _percent(share: float | None) -> str:
     return f"{100 * (share or 0):g} %"
-
-
-def _and(values: Iterable[Any]) -> str:
-    *first, last = map(str, values)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _methods(study: Mapping[str, Any]) -> list[str]:
