@@ -1,5 +1,7 @@
 """Agnostic Bayes: models weighted by how often they are best (Lacoste et al., ICML 2014)."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from pydantic import Field
 
@@ -43,28 +45,23 @@ class AgnosticBayes(Ensemble):
         """See :meth:`Ensemble.build`."""
         return self.build_prefixes(pool)[-1]
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; the losses are computed once."""
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; the losses are computed once."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         if not len(ok):
-            return [None] * len(pool.errors)
+            return
         numbers = range(self.bootstraps or _bootstraps.number(None))
         counts = _bootstraps.counts(numbers, len(pool.labels), self.ratio, pool.seed)
         losses = _bootstraps.losses(counts, pool.labels, pool.predictions[ok], pool.problem.metric)
         lowest = np.minimum.accumulate(losses)
         kind = _Votes if pool.problem.task == CLASSIFICATION else Members
-        result: list[Members | None] = []
         members = None
-        n = 0
-        for error in pool.errors:
-            if not np.isnan(error):
-                n += 1
-                if (losses[n - 1] == lowest[n - 1]).any():  # it is best on some bootstrap
-                    best = losses[:n] == lowest[n - 1]
-                    weights = (best / best.sum(axis=0)).mean(axis=1)
-                    members = kind(ok[:n][weights > 0], weights[weights > 0])
-            result.append(members)
-        return result
+        for n in range(len(ok)):
+            if (losses[n] == lowest[n]).any():  # it is best on some bootstrap
+                best = losses[: n + 1] == lowest[n]
+                weights = (best / best.sum(axis=0)).mean(axis=1)
+                members = kind(ok[: n + 1][weights > 0], weights[weights > 0])
+            yield members
 
 
 class _Votes(Members):

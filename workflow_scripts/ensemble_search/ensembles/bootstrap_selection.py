@@ -44,10 +44,9 @@ class BootstrapSelection(GreedyEnsemble):
             counts[chosen.indices] += np.rint(chosen.weights * self.size).astype(int)
         return self._members(counts, ok)
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`."""
-        succeeded = ~np.isnan(pool.errors)
-        ok = np.flatnonzero(succeeded)
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
         # Row t: how often each model is selected from the first t + 1.
         counts = np.zeros((len(ok), len(ok)), dtype=int)
         for predictions, labels, seed in self._drawn(pool, ok):
@@ -55,15 +54,8 @@ class BootstrapSelection(GreedyEnsemble):
             found = paths(predictions, labels, self.size, seed, self.ties, metric)
             for row, (path, _) in zip(counts, found, strict=True):
                 np.add.at(row, path, 1)
-        result: list[Members | None] = []
-        members, n = None, 0
-        for new in succeeded:
-            if new:
-                if n == 0 or (counts[n] != counts[n - 1]).any():
-                    members = self._members(counts[n], ok)
-                n += 1
-            result.append(members)
-        return result
+        for row in counts:
+            yield self._members(row, ok)
 
     def _drawn(
         self, pool: Pool, ok: np.ndarray

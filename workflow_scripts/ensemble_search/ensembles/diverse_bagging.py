@@ -1,6 +1,6 @@
 """The best pipeline, refitted on diverse bags of training rows (Dodge's proposal, Section 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -62,17 +62,13 @@ class DiverseBagging(Ensemble):
         """See :meth:`Ensemble.unfitted`."""
         return members.indices[:0] if isinstance(members, _Bags) else members.indices
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; refits each evaluation that is ever the best."""
-        best: list[int | None] = []
-        last = None
-        for i, error in enumerate(pool.errors):
-            if not np.isnan(error) and (last is None or error < pool.errors[last]):
-                last = i
-            best.append(last)
-        needed = sorted({i for i in best if i is not None})
-        if not needed:
-            return [None] * len(best)
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; refits each evaluation that is ever the best."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        if not len(ok):
+            return
+        best = [int(ok[pool.errors[ok[:n]].argmin()]) for n in range(1, len(ok) + 1)]
+        needed = sorted(set(best))
         assert pool.refit is not None
         assert pool.train_inputs is not None
         assert pool.train_labels is not None
@@ -87,7 +83,7 @@ class DiverseBagging(Ensemble):
             else Members(np.array([i]), np.ones(1))
             for i, refit in zip(needed, pool.refit(needed, held), strict=True)
         }
-        return [None if i is None else members[i] for i in best]
+        yield from (members[i] for i in best)
 
 
 @dataclass(frozen=True, eq=False)

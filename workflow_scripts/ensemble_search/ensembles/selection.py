@@ -58,27 +58,19 @@ class Selection(GreedyEnsemble):
         )
         return Members(ok[chosen.indices], chosen.weights)
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; equal to :meth:`build` on every prefix."""
-        ok = ~np.isnan(pool.errors)
-        indices = np.flatnonzero(ok)
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; equal to :meth:`build` on every prefix."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
         chosen = paths(
-            [pool.predictions[i] for i in indices],
+            [pool.predictions[i] for i in ok],
             pool.labels,
             self.size,
             pool.seed,
             self.ties,
             self.minimised(pool.problem),
         )
-        result: list[Members | None] = []
-        members, counts = None, dict[int, int]()
-        for succeeded in ok:
-            if succeeded:
-                new = _counts(next(chosen)[0])
-                if new != counts:
-                    members, counts = _members(new, indices), new
-            result.append(members)
-        return result
+        for path, _ in chosen:
+            yield _members(path, ok)
 
 
 def select(
@@ -115,7 +107,7 @@ def select(
     """
     rounds = _Rounds(predictions, labels, size, seed, ties, metric)
     rounds.fill(len(predictions))
-    return _members(_counts(rounds.path()[0]), np.arange(len(predictions)))
+    return _members(rounds.path()[0], np.arange(len(predictions)))
 
 
 def paths(
@@ -263,12 +255,7 @@ class _Rounds:
         return right_probabilities(self.predictions[model], self.labels)
 
 
-def _counts(path: list[int]) -> dict[int, int]:
-    """Count the selections of each model, by ascending index."""
-    return {i: path.count(i) for i in sorted(set(path))}
-
-
-def _members(counts: dict[int, int], indices: np.ndarray) -> Members:
-    """Build the ensemble of counted models, keyed by positions in ``indices``."""
-    weights = np.array(list(counts.values()))
-    return Members(indices[list(counts)], weights / weights.sum())
+def _members(path: list[int], indices: np.ndarray) -> Members:
+    """Build the ensemble of the selected models, given as positions in ``indices``."""
+    chosen, counts = np.unique(path, return_counts=True)
+    return Members(indices[chosen], counts / len(path))
