@@ -247,12 +247,9 @@ def _difference(search: _Search, index: int) -> float | str:
     difference = 0.0
     inputs = checked_inputs(search.split)
     problem = tasks.problem(manifest.get("metric", "error"), inputs.validation_weights)
-    replayed = manifest.get("table")
     for part, new in (("validation", again.validation), ("test", again.test)):
         old = readers.predictions(search.folder, part, table.num_rows)[index]
         off = np.abs(old - problem.compress(new))
-        if replayed and _half(replayed, part):
-            off = np.maximum(off - np.spacing(np.abs(old).astype(np.float16)) / 2, 0)
         difference = max(difference, float(off.max()))
     now = problem.metric.loss(inputs.y_validation, rounded(problem.compress(again.validation)))
     if difference > ROUNDING or now != error:
@@ -261,11 +258,6 @@ def _difference(search: _Search, index: int) -> float | str:
             f"{error:.4f} there, {now:.4f} here){_why(manifest)}"
         )
     return difference
-
-
-def _half(table: dict[str, Any], part: str) -> bool:
-    """Whether a table's predictions are rounded to float16."""
-    return tables.mapped(Path(table["folder"]), part, table["entries"]).dtype == np.float16
 
 
 def _why(manifest: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """`tables`: stores of evaluated configurations."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -26,9 +26,6 @@ class Tables(Section):
         description="shares of the training rows on which each configuration is evaluated",
     )
     searches: list[str] = Field([], description="searches whose evaluations are added")
-    predictions: Literal["float32", "float16"] = Field(
-        "float32", description="`float32`, or `float16`: half the size, errors up to 0.0005"
-    )
 
 
 def problems(study: "Study") -> Iterator[str]:
