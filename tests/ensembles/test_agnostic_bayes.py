@@ -10,7 +10,7 @@ import pytest
 from ensemble_search.ensembles import _bootstraps
 from ensemble_search.ensembles.agnostic_bayes import AgnosticBayes
 from ensemble_search.ensembles.base import Pool
-from ensemble_search.metrics.auc import Auc
+from ensemble_search.metrics._ranking import Auc
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.log_loss import LogLoss
