@@ -69,16 +69,6 @@ TABLE_DIGITS = 12
 OPTIONAL = (DIVISIONS, TABLE)
 #: Spaces whose operators are among the recorded pipelines; others have their own numbers.
 COMMON = ("divbo", "divbo-small")
-#: Columns that are missing from older files.
-LATER = (
-    "validation_curve",
-    "updates_100",
-    "updates_50",
-    "member_error",
-    "disagreement",
-    "suggested_error",
-    "suggested_beats",
-)
 NONE = {"suggested_error": np.nan, "suggested_beats": np.nan}
 ENVIRONMENTS = Path(__file__).parents[3] / "envs"
 #: Number of digits of losses and seconds.
@@ -293,8 +283,6 @@ def text(value: Any) -> str:
 def read(folder: Path) -> list[dict[str, str]]:
     """Read the rows of ``evidence/<study>``; empty without a file.
 
-    Columns that older versions of the project did not write are read as empty.
-
     Raises
     ------
     UserError
@@ -305,11 +293,10 @@ def read(folder: Path) -> list[dict[str, str]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
-    needed = {*COLUMNS} - {*LATER}
     for line, row in enumerate(found, 2):
-        if not needed <= {*row} <= {*COLUMNS, *OPTIONAL} or None in row.values():
+        if not {*COLUMNS} <= {*row} <= {*COLUMNS, *OPTIONAL} or None in row.values():
             raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
-    return [dict.fromkeys(LATER, "") | row for row in found]
+    return found
 
 
 def merge(
