@@ -23,6 +23,8 @@
 # make contract  run the contract tests on your own parts:  make contract PLUGINS=my_parts
 # make schema   write schemas/study.schema.json, for editors; make demo and make test do so, too;
 #               with PLUGINS=my_parts, it includes your own parts
+# make docs     write the documentation as a site: site/index.html (its search needs a server:
+#               python3 -m http.server -d site)
 # make reference  rewrite docs/reference.md after a change in settings or their descriptions
 # make record   rewrite tests/recorded/numbers.json after an intended change in its numbers
 # make autogluon  install AutoGluon into .venv-autogluon, for studies that use it
@@ -98,7 +100,7 @@ export $(filter $(OWN),$(LITERAL))
 VENV := .venv
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
 
-.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference env autogluon peers table table-info bench-automl bench-search bench-peers schema format lock bench
+.PHONY: demo test check lint contract ensemble status why verify torture cluster-test partial evidence reproduce record reference docs env autogluon peers table table-info bench-automl bench-search bench-peers schema format lock bench
 
 demo: env schema
 	@$(RUN) snakemake --cores "$$CORES" --quiet rules --configfile studies/quickstart.yaml
@@ -187,6 +189,15 @@ schema: env
 
 reference: env
 	@$(RUN) PYTHONPATH=workflow_scripts python -m ensemble_search.study.reference > docs/reference.md
+
+docs: .venv-docs/installed
+	@PATH="$(CURDIR)/.venv-docs/bin:$$PATH" NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
+	@echo "Written: site/index.html"
+
+.venv-docs/installed: envs/docs.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --requirement envs/docs.txt
+	@touch $@
 
 format: env
 	$(RUN) ruff check --fix .

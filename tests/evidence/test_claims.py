@@ -19,7 +19,7 @@ from support import ROOT, STUDIES
 pytestmark = pytest.mark.slow
 
 CLAIMS = {(p, n): claim for p in printed.PAPERS for n, claim in claims.load(p).items()}
-DECIDED = sorted({claim.study for claim in CLAIMS.values() if claim.decide})
+DECIDED = sorted({s for claim in CLAIMS.values() if claim.decide for s in claim.studies})
 RULE = Decide(column="test", lower=["DivBO"], higher=["RS"])
 
 
@@ -32,8 +32,8 @@ def test_claims_of_all_papers():
 def test_numbers_and_studies_of_a_claim_exist(paper, name):
     claim = CLAIMS[paper, name]
     assert set(claim.numbers) <= set(printed.load(paper))
-    assert not claim.study or claim.study in STUDIES
-    assert claim.study or not claim.decide
+    assert set(claim.studies) <= set(STUDIES)
+    assert claim.studies or not claim.decide
 
 
 @pytest.mark.parametrize("study", DECIDED)
@@ -42,7 +42,7 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
     recorded = json.loads((ROOT / "tests/recorded/numbers.json").read_text(encoding="utf-8"))
     methods = {*json.loads(made)["methods"], *measured.numbers(json.loads(made), recorded)}
     for claim in CLAIMS.values():
-        if claim.study == study and claim.decide:
+        if study in claim.studies and claim.decide:
             assert {*claim.decide.lower, *claim.decide.higher} <= methods
 
 
@@ -140,7 +140,7 @@ def test_committed_evidence_decides_all_claims_of_its_study():
         content = [*evidence.read(folder), *measured.read(folder)]
         content = [row | {"stale": ""} for row in content]
         for claim in CLAIMS.values():
-            if claim.study == folder.name and claim.decide:
+            if claim.decide and folder.name in claim.studies and not claim.decide.largest_in_first:
                 about = {*claim.decide.datasets, *claim.decide.printed}
                 if about - {row["dataset"] for row in content}:
                     continue  # not run yet
@@ -190,6 +190,34 @@ def test_iterations_to_the_higher_one_of_two_final_losses():
     assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx((2 + 2 - 4) / 3)
     made[0]["validation_curve"] = made[2]["validation_curve"] = ""
     assert decided.decide(rule, made)[1]["units"].item() == 2
+
+
+@pytest.mark.parametrize(
+    ("studies", "verdict"),
+    [
+        ([[0.03, 0.04, 0.05], [0.03, 0.04, 0.05]], decided.AGREES),
+        ([[0.03, 0.04, 0.05], [0.03, -0.04, 0.05]], decided.OPEN),
+        ([[0.03, 0.04, 0.05], []], decided.OPEN),
+        ([[-0.03, -0.04, -0.05], [0.03, 0.04, 0.05]], decided.DIFFERS),
+        ([[-0.03, -0.04, -0.05], []], decided.DIFFERS),
+        ([[], []], decided.MISSING),
+    ],
+)
+def test_a_claim_about_several_studies_is_about_each(studies, verdict):
+    found, pairs = decided.decide(RULE, *(rows(differences) for differences in studies))
+    assert found == verdict
+    assert [*pairs["study"]] == [i for i, differences in enumerate(studies) if differences]
+
+
+def test_a_difference_that_is_larger_in_the_first_study():
+    rule = RULE.model_copy(update={"largest_in_first": True})
+    hard, easy = rows([0.05, 0.07, 0.06]), rows([0.01, 0.02, 0.03])
+    verdict, pairs = decided.decide(rule, hard, easy, easy)
+    assert verdict == decided.AGREES and len(pairs) == 2
+    assert [*pairs["difference"]] == pytest.approx([0.04, 0.04])  # 0.04, 0.05, 0.03
+    assert decided.decide(rule, easy, hard)[0] == decided.DIFFERS
+    # Of an easy study of one data set, the others have no counterpart.
+    assert decided.decide(rule, hard, rows([0.01]))[0] == decided.MISSING
 
 
 def test_repeats_of_one_data_set():

@@ -1,5 +1,7 @@
 """docs/reference.md is what `make reference` writes."""
 
+import re
+
 from ensemble_search.study import reference
 from support import ROOT
 
@@ -7,6 +9,11 @@ from support import ROOT
 def test_the_page_is_current():
     written = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
     assert written == reference.page(), "run `make reference`"
+
+
+def test_no_name_in_angle_brackets_is_lost_as_html():
+    page = re.sub(r"```.*?```|`[^`]*`", "", reference.page(), flags=re.S)
+    assert re.findall(r"<\w[^>]*>", page) == []
 
 
 def test_settings_of_another_plugin_are_named_not_repeated():

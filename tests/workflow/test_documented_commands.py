@@ -117,6 +117,7 @@ NOT_RUN = {
     "make cluster-test": "root, and a cluster of three nodes; workflow/test_slurm.py runs a part",
     "make demo": "installs, and runs for minutes; workflow/test_workflow.py runs a smaller study",
     "make env": "installs; every CI run starts with it",
+    "make docs": "installs; test_links.py checks what it lists",
     "make lock": "needs a package index",
     "make peers": "installs, and compiles pyrfr",
     "make record": "writes the numbers that workflow/test_drift.py compares with",

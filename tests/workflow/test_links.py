@@ -1,6 +1,8 @@
 """Links between the pages of the documentation lead to files and headings that exist."""
 
+import ast
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,22 @@ def test_the_readme_leads_to_every_page():
     linked = {path for path, _ in LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))}
     pages = {str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")}
     assert pages <= linked
+
+
+def test_the_site_lists_every_page():
+    """As `make docs` checks, but without MkDocs."""
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
+    assert sorted(re.findall(r"^ +- .*: (docs/\S+)$", site, flags=re.M)) == pages
+
+
+def test_what_the_api_reference_lists_exists():
+    (table,) = (
+        node.value
+        for node in ast.parse((ROOT / "docs/site.py").read_text(encoding="utf-8")).body
+        if isinstance(node, ast.AnnAssign | ast.Assign) and ast.unparse(node).startswith("API")
+    )
+    for modules in ast.literal_eval(table).values():
+        for module, names in modules.items():
+            content = import_module(f"ensemble_search.{module}")
+            assert [name for name in names if not getattr(content, name).__doc__] == []

@@ -19,47 +19,59 @@ FEWEST = 6
 PRINTED = "printed"
 
 
-def decide(rule: Decide, rows: Iterable[Mapping[str, str]]) -> tuple[str, pd.DataFrame]:
+Rows = Iterable[Mapping[str, str]]
+
+
+def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     """Compare methods as a claim specifies, with data sets (or repeats) as units.
 
     Parameters
     ----------
     rule
         The comparison; see :class:`ensemble_search.papers.claims.Decide`.
-    rows
-        Content of a study's ``runs.csv``. Stale rows and repeats without all methods are left out.
+    studies
+        Content of the ``runs.csv`` of each study. Stale rows and repeats without all methods are
+        left out.
 
     Returns
     -------
     verdict
-        :data:`AGREES` if the 95 % interval of each pair of methods lies on the claimed side of 0,
-        :data:`DIFFERS` if the interval of some pair lies on the other side, and :data:`SMALLER` if
-        it lies below the claimed size; with ``within``, :data:`AGREES` if all intervals lie within
-        it and :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES` if all intervals
-        lie above minus the margin and :data:`DIFFERS` if one lies below. Otherwise, or with ranks
-        of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with fewer than two units,
-        :data:`MISSING`.
+        Of one study: :data:`AGREES` if the 95 % interval of each pair of methods lies on the
+        claimed side of 0, :data:`DIFFERS` if the interval of some pair lies on the other side, and
+        :data:`SMALLER` if it lies below the claimed size; with ``within``, :data:`AGREES` if all
+        intervals lie within it and :data:`DIFFERS` if one lies outside; with ``margin``,
+        :data:`AGREES` if all intervals lie above minus the margin and :data:`DIFFERS` if one lies
+        below. Otherwise, or with ranks of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with
+        fewer than two units, :data:`MISSING`. Of several studies, :data:`AGREES` if all agree,
+        :data:`DIFFERS` if one differs, :data:`MISSING` if all are missing, and :data:`OPEN`
+        otherwise.
     pairs
-        Columns ``lower``, ``higher`` (methods), ``units``, ``difference`` (mean over units of the
-        second minus the first), ``low`` and ``high`` (its interval, by Student's t), ``detectable``
-        (the smallest difference that this number of units can detect; see ``effects.detectable``).
+        Columns ``study`` (its place among ``studies``), ``lower``, ``higher`` (methods), ``units``,
+        ``difference`` (mean over units of the second minus the first), ``low`` and ``high`` (its
+        interval, by Student's t), ``detectable`` (the smallest difference that this number of units
+        can detect; see ``effects.detectable``).
         With ``best``, there is one row per method of ``lower``: ``difference`` is its share of
         units minus the share expected by chance, with the Clopper-Pearson interval, and
         ``detectable`` is NaN.
     """
-    methods = [*rule.lower, *rule.higher]
-    table = pd.DataFrame([row for row in rows if not row["stale"] and row.get(rule.column) != ""])
+    runs = dict(enumerate(_compared(rule, rows) for rows in studies))
+    if rule.largest_in_first:
+        first = runs.pop(0)
+        runs = {place: (first - other).dropna() for place, other in runs.items()}
+    found = {place: _decide(rule, own) for place, own in runs.items()}
+    verdicts = {verdict for verdict, _ in found.values()}
+    pairs = pd.concat([pairs.assign(study=place) for place, (_, pairs) in found.items()])
+    if len(verdicts) == 1:
+        return verdicts.pop(), pairs
+    return DIFFERS if DIFFERS in verdicts else OPEN, pairs
+
+
+def _decide(rule: Decide, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     columns = ["lower", "higher", "units", "difference", "low", "high", "detectable"]
-    if table.empty or not set(methods) <= set(table["method"]):
-        return MISSING, pd.DataFrame(columns=columns)
-    runs = _runs(table, rule.column)[methods].dropna()
-    if own := rule.datasets or list(rule.printed):
-        runs = runs[runs.index.isin(own, level="dataset")]
-    if rule.printed:
-        runs[PRINTED] = runs.index.get_level_values("dataset").map(rule.printed)
-        rule = rule.model_copy(update={"higher": [PRINTED]})
     if runs.index.unique("repeat" if rule.over == "repeats" else "dataset").size < 2:
         return MISSING, pd.DataFrame(columns=columns)
+    if rule.printed:
+        rule = rule.model_copy(update={"higher": [PRINTED]})
     if rule.by == "best":
         pairs = [_best(_units(runs, rule), method) for method in rule.lower]
     else:
@@ -80,6 +92,21 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
     if (high < -rule.margin).any():
         return DIFFERS
     return SMALLER if (high < (rule.size or 0)).any() else OPEN
+
+
+def _compared(rule: Decide, rows: Rows) -> pd.DataFrame:
+    """Of the runs that a rule is about: one row per data set and repeat, one column per method."""
+    methods = [*rule.lower, *rule.higher]
+    table = pd.DataFrame([row for row in rows if not row["stale"] and row.get(rule.column) != ""])
+    if table.empty or not set(methods) <= set(table["method"]):
+        index = pd.MultiIndex.from_tuples([], names=["dataset", "repeat"])
+        return pd.DataFrame(index=index, columns=methods, dtype=float)
+    runs = _runs(table, rule.column)[methods].dropna()
+    if own := rule.datasets or list(rule.printed):
+        runs = runs[runs.index.isin(own, level="dataset")]
+    if rule.printed:
+        runs[PRINTED] = runs.index.get_level_values("dataset").map(rule.printed)
+    return runs
 
 
 def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:

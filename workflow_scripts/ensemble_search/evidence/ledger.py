@@ -100,7 +100,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
                 [
                     claim.claim,
                     claim.where,
-                    _study(claim, evidence),
+                    "; ".join(_study(name, claim, evidence) for name in claim.studies) or "–",
                     f"**{verdict}**" if verdict != deciding.MISSING else verdict,
                     found,
                 ]
@@ -173,12 +173,11 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
     ]
 
 
-def _study(claim: Claim, evidence: Mapping[str, Evidence]) -> str:
-    """Link the study of a claim."""
-    name = claim.study
+def _study(name: str, claim: Claim, evidence: Mapping[str, Evidence]) -> str:
+    """Link a study of a claim."""
     if claim.decide and claim.decide.column in measured.MEASURES and name in evidence:
         return f"[{name}]({name}/README.md)"
-    return _link(name, evidence) if name in evidence else name or "–"
+    return _link(name, evidence) if name in evidence else name
 
 
 def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
@@ -193,22 +192,23 @@ def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
 
 
 def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
-    if claim.decide is None or claim.study not in evidence:
+    rule, names = claim.decide, claim.studies
+    if rule is None:
         return deciding.MISSING, ""
-    study, rows = evidence[claim.study]
-    verdict, pairs = deciding.decide(claim.decide, rows)
+    verdict, pairs = deciding.decide(rule, *(evidence.get(name, ({}, []))[1] for name in names))
     if verdict == deciding.MISSING:
         return verdict, ""
-    rule = claim.decide
+    # Among several pairs, use the one that decides the claim.
+    off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
+    pair = pairs.iloc[int(off.argmin())]
+    name = names[pair["study"]]
+    study = evidence[name][0]
     units = "data sets"
     if rule.over == "repeats":
         of = rule.datasets or rule.printed or study["datasets"]
         units = f"repeats of {', '.join(of)}"
     if rule.column in measured.DESIGNS:
         units = "repeats"
-    # Among several pairs, use the one that decides the claim.
-    off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
-    pair = pairs.loc[off.idxmin()]
     if rule.by == "best":
         chance = 1 / (len(rule.lower) + len(rule.higher))
         share, low, high = (pair[name] + chance for name in ("difference", "low", "high"))
@@ -225,8 +225,11 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     what = ", log10" if rule.column in measured.DESIGNS else what
     given = rule.within or rule.margin
     margin = f"; margin {scale * given:.{digits}f}" if given else ""
+    where = f"{name}: " if len(names) > 1 else ""
+    if rule.largest_in_first:
+        where = f"in {names[0]} more than in {name}: "
     return verdict, (
-        f"{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; "
+        f"{where}{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; "
         f"detectable {least}{margin}; {pair['units']} {units}"
     )
 

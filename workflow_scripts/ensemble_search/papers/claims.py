@@ -40,6 +40,9 @@ class Decide(Part):
         Data sets that the claim covers; empty: all.
     printed
         Instead of ``higher``: the paper's printed values for the method, by data set.
+    largest_in_first
+        The difference is claimed to be larger in the claim's first study than in each other one.
+        Repeats with the same number are compared.
     """
 
     column: Literal[
@@ -70,6 +73,7 @@ class Decide(Part):
     margin: float = 0.0
     datasets: list[str] = Field(default_factory=list)
     printed: dict[str, float] = Field(default_factory=dict)
+    largest_in_first: bool = False
 
 
 class Claim(Part):
@@ -83,16 +87,16 @@ class Claim(Part):
         Short form, with its numbers.
     numbers
         Entries of ``published.yaml`` with these numbers.
-    study
-        Name of the file in ``studies/`` that tests it; empty if there is none.
+    studies
+        Names of the files in ``studies/`` that test it: the claim is about each of them.
     decide
-        How the evidence of that study decides the claim, if it can.
+        How their evidence decides the claim, if it can.
     """
 
     where: str
     claim: str
     numbers: list[str] = Field(default_factory=list)
-    study: str = ""
+    studies: list[str] = Field(default_factory=list)
     decide: Decide | None = None
 
 

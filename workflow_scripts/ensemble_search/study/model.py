@@ -47,7 +47,7 @@ PLUGINS = {"searches": searches, "ensembles": ensembles}
 class Study(Section):
     """A study: methods × data sets × repeats."""
 
-    study: Name = Field(description="name of the study: its results are in results/<study>/")
+    study: Name = Field(description="name of the study: its results are in `results/<study>/`")
     extends: str | None = Field(
         None,
         min_length=1,

@@ -23,8 +23,8 @@ class Evaluation(Section):
     replay: str | None = Field(
         None,
         min_length=1,
-        description="folder of tables, such as results/<study>/tables: searches choose among their "
-        "configurations and look up the results",
+        description="folder of tables, such as `results/<study>/tables`: searches choose among "
+        "their configurations and look up the results",
     )
     share: bool = Field(
         False,
