@@ -76,7 +76,6 @@ def test_the_model_is_of_the_largest_fidelity_with_enough_evaluations():
         (7, {}, 5, 5),
         (20, {}, 5, 15),
         (26, {"points": 2}, 3, 23),
-        (26, {"points": 2, "good": 0.5}, 13, 13),
     ],
 )
 def test_which_are_good_and_bad(size, settings, good, bad, monkeypatch):

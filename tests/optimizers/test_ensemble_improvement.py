@@ -5,8 +5,9 @@ import pytest
 from pydantic import ValidationError
 
 from ensemble_search.ensembles.selection import select
+from ensemble_search.optimizers import ensemble_improvement
 from ensemble_search.optimizers.bo import BayesianOptimization
-from ensemble_search.optimizers.ensemble_improvement import ROUNDS, SEED, EnsembleImprovement
+from ensemble_search.optimizers.ensemble_improvement import SEED, EnsembleImprovement
 from ensemble_search.runtime import plugins
 from support.toy_space import ToySpace, history
 
@@ -15,16 +16,14 @@ from support.toy_space import ToySpace, history
 @pytest.mark.parametrize("failed", [set(), {4, 13}])
 def test_the_forest_learns_the_losses_of_the_ensemble_with_one_more(metric, failed, monkeypatch):
     """BO with these losses instead of its own suggests the same."""
+    monkeypatch.setattr(ensemble_improvement, "ROUNDS", 4)
     past = history(ToySpace(), 20, failed=failed)
     optimizer = EnsembleImprovement(interleave=0, metric=metric, candidates=200)
     loss = plugins.load("metrics", metric)() if metric else past.problem.metric
-    chosen = select(past.predictions, past.labels, size=ROUNDS, seed=SEED, metric=loss)
+    chosen = select(past.predictions, past.labels, size=4, seed=SEED, metric=loss)
     chosen_parts = (chosen.indices, chosen.weights)
     ensemble = sum(w * past.predictions[i] for i, w in zip(*chosen_parts, strict=True))
-    expected = [
-        loss.loss(past.labels, (ROUNDS * ensemble + other) / (ROUNDS + 1))
-        for other in past.predictions
-    ]
+    expected = [loss.loss(past.labels, (4 * ensemble + other) / 5) for other in past.predictions]
     targets = optimizer.targets(past)
     np.testing.assert_allclose(targets[past.ok], expected, atol=1e-6)
     assert len(set(targets)) > 3
