@@ -52,13 +52,8 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     lines += differences(there, {key: study[key] for key in shared})
     for unit in ("fits", "seconds", "cpu_seconds"):
         if limit := study["budget"].get(unit):
-            lines += differences(budget(manifest), {unit: limit}, "budget.")
+            lines += differences(manifest["budget"], {unit: limit}, "budget.")
     return _reason(lines)
-
-
-def budget(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the budget of a finished search; older manifests only give its evaluations."""
-    return manifest.get("budget", {"evaluations": manifest["evaluations"]})
 
 
 def ensemble(settings: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:

@@ -76,7 +76,7 @@ def build(folders: Sequence[Path], output: Path) -> None:
     statuses = whole["status"].to_pylist()
     about = {
         "dataset": first["dataset"],
-        "metric": first.get("metric", "error"),
+        "metric": first["metric"],
         **_common(first),
         "entries": whole.num_rows,
         "status": {status: statuses.count(status) for status in sorted(set(statuses))},
