@@ -1,5 +1,5 @@
 # make demo     install, and run the quickstart study (data that scikit-learn ships; no network),
-#               and ten methods with 10 repeats on its evaluations
+#               and eight methods on its evaluations
 # make test     install, and run lint, format check, type check and all tests
 # make check    the same without tests marked as slow, with the contract tests of
 #               examples/my_optimizer: a minute

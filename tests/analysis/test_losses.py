@@ -33,6 +33,7 @@ def test_the_metric_of_a_study_gives_title_unit_and_worst_loss():
         (lambda x: x.text(np.nan), "–", "–"),
         (lambda x: x.signed(-0.00216), "−0.22", "−0.0022"),
         (lambda x: x.signed(0.00216), "+0.22", "+0.0022"),
+        (lambda x: x.signed(-1e-9), "+0.00", "+0.0000"),
         (lambda x: x.signed(np.nan), "–", "–"),
         (lambda x: x.change(-0.00216), "−0.22 points", "−0.0022"),
         (lambda x: x.size(-0.00216), "0.22 percentage points", "0.0022"),

@@ -111,7 +111,7 @@ def test_times_of_day_are_left_out_with_a_word():
         (["1,234,567", "-1"], [1234567, -1], "commas between thousands"),
         (["3,14", "1,234", "−2"], [3.14, 1.234, -2], "decimal commas"),
         (["0,123", "1,234"], [0.123, 1.234], "decimal commas"),
-        (["1.234,5", "2.500"], [1234.5, 2500], "points between thousands"),
+        (["1.234,5", "2.500"], [1234.5, 2500], "points between thousands and decimal commas"),
         (["1 234", "12\u00a0345", " 7 "], [1234, 12345, 7], "spaces between thousands"),
         (["1\u202f234,5", "7"], [1234.5, 7], "spaces between thousands and decimal commas"),
         (["1'234.5", "1’000"], [1234.5, 1000], "apostrophes between thousands"),
@@ -633,10 +633,12 @@ def test_a_column_that_hardly_varies_is_said_to_be_dropped(values):
 @pytest.mark.parametrize("two", [("yes", "no"), ("male", "female"), ("true", "false")])
 def test_a_word_beside_two_categories_is_said(two):
     words = [*two] * (N // 2)
-    assert not [note for note in notes_of(words) if "which becomes a feature" in note]
+    assert not [note for note in notes_of(words) if "if it is a mistake" in note]
     words[7] = "maybe"
-    assert f"'{min(two)}', '{max(two)}' and 'maybe' (1), which becomes a" in notes_of(words)[-1]
-    assert "which becomes a feature" not in str(notes_of([*two, "third"] * 66 + [*two]))
+    assert f"'maybe' (1) beside '{min(two)}' and '{max(two)}'; if it" in notes_of(words)[-1]
+    assert "if it is a mistake" not in str(notes_of([*two, "third"] * 66 + [*two]))
+    rare = [two[0]] * (N - 6) + [two[1]] * 3 + ["maybe"] * 3
+    assert "if it is a mistake" not in str(notes_of(rare)), "both others are as rare"
 
 
 def test_a_small_category_beside_two_is_no_mistake():
@@ -705,8 +707,9 @@ def test_declared_categories_that_look_like_numbers_are_said():
 def test_values_that_are_missing_where_the_target_is_of_one_class_are_said(x):
     """Imputation hides where: a word among many empty fields is the whole column then."""
     values = [*x] * (N // 2)
-    said = "has no value in 100 rows, which says much about the target 'y', and imputed values hide"
+    said = "has no value in 100 rows, which says much about the target 'y': if values are filled in"
     assert said in notes_of(values)[-1]
+    assert "remove it with 'columns: {drop: [x]}'; if not, imputed values" in notes_of(values)[-1]
     values[:40] = [x[0]] * 40
     assert "no value in 80 rows" in notes_of(values)[-1]
     values[:120] = [x[0]] * 120

@@ -202,6 +202,19 @@ def test_groups_keep_shares_and_classes():
     assert set(groups[others["test"]]) != set(groups[parts["test"]])
 
 
+@pytest.mark.parametrize("by_folds", [False, True])
+def test_every_part_gets_large_and_small_groups(by_folds):
+    sizes = np.random.default_rng(0).integers(1, 6, 400)
+    groups = np.repeat(np.arange(400), sizes)
+    for seed in range(5):
+        settings = {**(FOLDS if by_folds else PAPER), "seed": seed}
+        codes = np.random.default_rng(seed).integers(2, size=len(groups))
+        for rows_of in rows.split_rows(codes, "ab", settings, groups).values():
+            found = np.bincount(sizes[np.unique(groups[rows_of])], minlength=6)[1:]
+            share = len(rows_of) / len(groups)
+            assert found == pytest.approx(share * np.bincount(sizes)[1:], abs=5)
+
+
 def test_later_rows_are_held_out():
     times = np.random.default_rng(0).permutation(100)
     parts = rows.split_rows(np.zeros(100, int), None, PAPER, times=times)

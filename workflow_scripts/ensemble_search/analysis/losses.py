@@ -133,7 +133,7 @@ class Losses:
         """Format a difference with its sign but without its unit: ``+0.21``, a dash for NaN."""
         if not np.isfinite(difference):
             return "–"
-        return f"{self.scale * difference:+.{self.digits}f}".replace("-", "−")
+        return f"{self.scale * difference:+z.{self.digits}f}".replace("-", "−")
 
     def change(self, difference: float) -> str:
         """Format a difference with its sign within a sentence: ``+0.21 points``."""

@@ -96,8 +96,10 @@ def verdict(
             f"No method is clearly the best in test {losses.title}: {leader} has the lowest "
             f"average rank ({rank}), but {claim}."
         )
-    sentences = [alone, _margins(summary, leader, runners, losses), evidence]
-    sentences.append(_seen(summary.loc[runners, "detectable"], leader, losses))
+    sentences = [alone, _margins(summary, leader, runners, losses)]
+    sentences += [_lowest(summary, leader, runners, losses), evidence]
+    if wilcoxon.smallest_p(len(compared.datasets)) <= ALPHA:
+        sentences.append(_seen(summary.loc[runners, "detectable"], leader, losses))
     sentences.append(_interval(summary, leader, len(compared.datasets)))
     if reference in compared.methods and reference not in (leader, *runners):
         sentences.append(_about(summary, leader, reference, losses))
@@ -218,6 +220,18 @@ def _of(names: list[str], runners: list[str]) -> str:
     """Name some of the runners-up: ``B, the runner-up``, or one of several, ``B, a runner-up``."""
     article = ("a " if len(names) == 1 else "") if len(names) < len(runners) else "the "
     return f"{listed(names)}, {article}runner{'s' if len(names) > 1 else ''}-up"
+
+
+def _lowest(summary: pd.DataFrame, leader: str, runners: list[str], losses: Losses) -> str:
+    """Name the method with the lowest mean loss if it is neither the leader nor a runner-up."""
+    lowest = summary["error"].idxmin()
+    if lowest in (leader, *runners) or not summary["difference"][lowest] < 0:
+        return ""
+    return (
+        f"{lowest} has the lowest mean test {losses.title} "
+        f"({losses.text(summary['error'][lowest])}): data sets on which methods differ much count "
+        "more in means than in ranks."
+    )
 
 
 def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:

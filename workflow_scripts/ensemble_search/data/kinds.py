@@ -193,9 +193,7 @@ class Column:
             both = f"{short(one)} and {short(other)}"
             self._note(f"has {both}, which {how}; if they mean the same, write them the same way")
         elif not prepare.is_code(present) and (odd := _beside_two(present)):
-            self._note(
-                f"has {odd}, which becomes a feature; if it is a mistake, correct or clear it"
-            )
+            self._note(f"has {odd}; if it is a mistake, correct or clear it")
         among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
         use = prepare.use_of(present, self.asked)
         if use is None:
@@ -364,7 +362,9 @@ class Column:
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {_as_missing(missing)}" if missing else ""
-        self._note(f"is text such as {example}: read as {reading.style}{besides}{unclear}")
+        points = "points between thousands"  # and commas, as with spaces and apostrophes
+        style = reading.style.replace(points, f"{points} and decimal commas")
+        self._note(f"is text such as {example}: read as {style}{besides}{unclear}")
         return reading
 
     def _finite(self, column: "pd.Series") -> "pd.Series":
@@ -434,10 +434,10 @@ def _beside_two(present: "pd.Series") -> str:
     counts = present.value_counts()
     if not 2 < len(counts) <= FEW or counts.iloc[:2].sum() < BINARY * len(present):
         return ""
-    if counts.iloc[2] > FEW:
+    if counts.iloc[2] > FEW or counts.iloc[1] <= FEW:
         return ""
     first, second = sorted(counts.index[:2])
-    return f"{short(first)}, {short(second)} and {counted(counts.iloc[2:].to_dict())}"
+    return f"{counted(counts.iloc[2:].to_dict())} beside {short(first)} and {short(second)}"
 
 
 def _as_missing(words: Mapping[str, int]) -> str:

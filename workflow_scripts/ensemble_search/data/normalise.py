@@ -142,8 +142,9 @@ def normalise(
                 if _absence_tells(made[1], labels):
                     notes.append(
                         f"column '{name}' has no value in {int(made[1].isna().sum())} rows, which "
-                        f"says much about the target '{raw.target}', and imputed values hide it: "
-                        "add a column that says where there are values"
+                        f"says much about the target '{raw.target}': if values are filled in once "
+                        f"it is known, remove it with 'columns: {{drop: [{name}]}}'; if not, "
+                        "imputed values hide it: add a column that says where there are values"
                     )
                 if column.read:
                     read[str(name)] = column.read

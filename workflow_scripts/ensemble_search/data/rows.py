@@ -185,8 +185,12 @@ def _shares(settings: Mapping[str, Any], n: int, parts: list[str]) -> np.ndarray
 def deal(
     codes: np.ndarray, groups: np.ndarray, shares: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """Assign groups to parts, the largest group first, each to the part that it brings closest to
-    its share of the classes. Groups of equal size come in random order.
+    """Assign groups to parts so that every part has its share of the rows and of each class.
+
+    Groups come by size, the largest first. Each goes to the part where it lowers the chi-squared
+    statistic of the parts' rows by class most. This fills the parts in proportion to their shares,
+    so that each gets large and small groups. Groups next to each other in this order are shuffled,
+    or the larger ones of them would all go to the largest part.
 
     Parameters
     ----------
@@ -208,12 +212,16 @@ def deal(
     np.add.at(counts, (groups, codes), 1)
     scale = counts.sum(axis=0).clip(min=1)
     lacking = np.outer(shares, scale)  # rows that a part still needs, by class
+    weights = shares[:, None] / shares.max()
     order = rng.permutation(len(counts))
+    order = order[np.argsort(-counts[order].sum(axis=1), kind="stable")]
+    block = np.arange(len(order)) // int(np.ceil(1 / weights.min()))
+    order = order[np.lexsort((rng.random(len(order)), block))]
     part_of = np.empty(len(counts), dtype=np.int64)
-    for group in order[np.argsort(-counts[order].sum(axis=1), kind="stable")]:
+    for group in order:
         own = counts[group]
-        # How the group changes the squared distances from the shares.
-        change = ((own**2 - 2 * own * lacking) / scale**2).sum(axis=1)
+        # How the group changes the squared distances from the shares, divided by the shares.
+        change = ((own**2 - 2 * own * lacking) / scale**2 / weights).sum(axis=1)
         part_of[group] = chosen = int(np.argmin(np.round(change, 12)))
         lacking[chosen] -= own
     return part_of[groups]

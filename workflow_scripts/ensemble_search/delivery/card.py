@@ -348,9 +348,13 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
     delivery, labels = tested.delivery, tested.labels
     baseline = f"always '{tested.commonest}'" if tested.classes else "always the mean"
     part = described["settings"].get("train_rows")
-    validation = delivery.pool.problem.metric.loss(
-        delivery.pool.labels, delivery.members.predict(delivery.pool.predictions)
+    validation = tested.loss(
+        delivery.pool.problem.metric.loss(
+            delivery.pool.labels, delivery.members.predict(delivery.pool.predictions)
+        )
     )
+    own_loss, score = found[tested.name], tested.metric.title.startswith("1 - ")
+    far = 1 - validation > own_loss.high if score else validation < own_loss.low
     table = Table(
         ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
         [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
@@ -362,11 +366,15 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
         *([f"They form {_number(len(np.unique(tested.groups)), 'group')}, one per "
            f"'{described['by']['group']}', and the intervals reflect the sampling of groups."]
           if tested.groups is not None else []),
+        *(["Rows close in time may be alike, which the intervals do not reflect: they may be too "
+           "narrow."] if "time" in described.get("by", {}) else []),
         *([f"The positive class for average precision and F1 is '{tested.classes[1]}'."]
           if len(tested.classes) == 2 else
           ["Average precision, F1 and AUC are means over the classes."] if tested.classes else []),
         f"On the validation rows, the ensemble's {_name(tested)} is "
-        f"{amount(tested.loss(validation))}, which is optimistic: it was selected on these rows.",
+        f"{amount(validation)}, which is optimistic: it was selected on these rows."
+        + (" It is outside the interval, so the test rows may also differ from the others."
+           if far else ""),
     ]  # fmt: skip
     tables = [table]
     if tested.weights.size:
@@ -685,7 +693,8 @@ def _cost(tested: _Tested) -> Part:
             f"{megabytes:.1f} MB. On one core of the machine that made it, it predicts "
             f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
             f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
-            f"Requested limits: {_limits(delivery.settings['limits'])}.",
+            f"Requested limits: {_limits(delivery.settings['limits'])}; times per row are those of "
+            f"{measures.BULK} at a time.",
         ],
         [
             Table(

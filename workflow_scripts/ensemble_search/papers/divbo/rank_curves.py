@@ -32,8 +32,9 @@ def build(results: Results, publish) -> list[Section] | str:
     text = (
         f"At every {unit} the methods are ranked within each repeat of each data set, and the "
         f"ranks are averaged over all {seen.compared.runs} repeats; ties share their ranks, so "
-        f"{_sum(len(seen.compared.methods))}. Table 1 ranks mean {losses.plural} instead, so "
-        f"its averages differ. Validation {losses.title} is the best observed so far, "
+        f"{_sum(len(seen.compared.methods))}. The tables over data sets rank mean "
+        f"{losses.plural} instead, so their averages differ. Validation {losses.title} is the "
+        "best observed so far, "
         f"and ensembles are fitted to it: go by the test {losses.title}."
     )
     if len(seen.compared.methods) > curve_figures.MANY:
@@ -121,7 +122,8 @@ def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
     if first is None:
         return f"{method} does not have the lowest average rank in {what} at the end."
     unit, last = full_fits.unit(seen.study), curve["iteration"].max()
-    return f"{method} has the lowest average rank in {what} from {unit} {first} of {last} on."
+    when = f"from {unit} {first} of {last} on" if first < last else f"only at the last {unit}"
+    return f"{method} has the lowest average rank in {what} {when}."
 
 
 def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
