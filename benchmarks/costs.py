@@ -440,7 +440,7 @@ def predict(root: Path, folder: Path, rows: int) -> Callable:
     make_inputs(f"file={folder / 'small.csv'},target=y", split)
     job = {**JOB, "space": "logistic-regression-hpo", "budget": {"evaluations": 3}}
     settings = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}}
-    settings |= {"calibrate": False, "joblib": False, "onnx": False}
+    settings |= {"calibrate": False, "onnx": False}
     about = {"study": "made", "dataset": "made", "method": "RS", "metric": "error"}
     with redirect_stderr(StringIO()):
         run_job(job, split, folder / "journals", folder / "searched")

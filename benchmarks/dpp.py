@@ -88,11 +88,6 @@ def time_exact(rng: np.random.Generator, repeats: int, n: int, k: int) -> None:
     report(
         f"exact, next draw, {name}", seconds(lambda: ensemble.sample(rng, k), repeats), theirs[1]
     )
-    features = rng.normal(size=(n, 2 * k))
-    report(
-        f"exact, first draw, {name}, rank {2 * k}",
-        seconds(lambda: LEnsemble.from_features(features).sample(rng, k), repeats),
-    )
     report(
         f"swaps, {100 * k} steps, {name}",
         seconds(lambda: swap_items(kernel, k, rng, steps=100 * k), repeats),

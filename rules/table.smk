@@ -95,8 +95,7 @@ if STUDY.tables:
         params:
             folders=lambda w, input: [str(Path(file).parent) for file in input],
             folder=subpath(output.json, parent=True),
-            predictions=STUDY.tables.predictions,
             code=lambda w: code_version("table"),
         shell:
             "{PYTHON} {SCRIPTS:q}/table.py --output {params.folder:q}"
-            " --predictions {params.predictions} {params.folders:q} 2> {log}"
+            " {params.folders:q} 2> {log}"

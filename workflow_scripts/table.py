@@ -21,17 +21,11 @@ def main() -> None:
     parser.add_argument("searches", type=Path, nargs="*", help="folders of finished searches")
     parser.add_argument("--output", type=folder, help="folder of the table, or of the study")
     parser.add_argument(
-        "--predictions",
-        default="float32",
-        choices=("float32", "float16"),
-        help="type of stored predictions (float32)",
-    )
-    parser.add_argument(
         "--info", type=folder, help="describe and check the tables below this folder"
     )
     parser.add_argument(
         "--from",
-        dest="predictions_of",
+        dest="predictions",
         metavar="FOLDER",
         type=folder,
         help="write a study of predictions made elsewhere",
@@ -43,14 +37,14 @@ def main() -> None:
         outside.use_environment()
         for line in tables.describe(arguments.info):
             print(line)
-    elif arguments.output and arguments.predictions_of:
+    elif arguments.output and arguments.predictions:
         from ensemble_search.results import imported
 
-        source, output = arguments.predictions_of, arguments.output
+        source, output = arguments.predictions, arguments.output
         for line in imported.write(source, output, arguments.metric or None, arguments.fold):
             print(line)
     elif arguments.output and arguments.searches:
-        tables.build(arguments.searches, arguments.output, arguments.predictions)
+        tables.build(arguments.searches, arguments.output)
     else:
         raise errors.UserError("give --output and folders of searches or --from, or --info")
 

@@ -18,7 +18,7 @@ def test_friedman_is_scipys_with_ties():
     assert found.p == pytest.approx(expected.pvalue)
 
 
-def test_friedman_of_demsars_example():
+def test_friedman_of_demsars_example(monkeypatch):
     # Demsar (2006), Table 6: AUC of C4.5, with m, with cf, with both, on 14 data sets.
     # (976: "voting" is printed as 975 twice, but ranked 2 and 3.)
     auc = """763 768 771 798  599 591 590 569  954 971 968 967  628 661 654 657  882 888 886 898
@@ -33,7 +33,8 @@ def test_friedman_of_demsars_example():
     # differs from the two best at 0.10 (by 1.18 and 1.14) and nothing at 0.05.
     assert found.difference == pytest.approx(1.25, abs=0.005)
     assert found.groups() == [["m+cf", "m", "cf", "C4.5"]]
-    tenth = friedman.friedman(errors, alpha=0.10)
+    monkeypatch.setattr(friedman, "ALPHA", 0.10)
+    tenth = friedman.friedman(errors)
     assert tenth.difference == pytest.approx(1.12, abs=0.005)
     assert tenth.groups() == [["m+cf", "m", "cf"], ["cf", "C4.5"]]
     # Iman and Davenport's F is that of a two-way analysis of variance of the ranks.
@@ -64,5 +65,5 @@ def test_friedman_at_its_ends():
 
 def test_groups_are_the_longest_runs_within_the_difference():
     average = pd.Series({"a": 1.0, "b": 2.0, "c": 3.5, "d": 3.9, "e": 6.0})
-    result = friedman.Friedman(average, 5, 0, 1, 0, 1, difference=2.0, alpha=0.05)
+    result = friedman.Friedman(average, 5, 0, 1, 0, 1, difference=2.0)
     assert result.groups() == [["a", "b"], ["b", "c", "d"]]

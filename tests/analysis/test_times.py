@@ -23,18 +23,6 @@ def test_time_spent_by_hand():
     assert growth["seconds"].tolist() == [2.0, 2.0]
 
 
-def test_time_spent_by_older_results():
-    """Their ``job_seconds`` are those of the last attempt."""
-    old = {"search": ["s"] * 3, "wall_seconds": [12.0] * 3, "job_seconds": [14.0] * 3}
-    row = times.time_spent(observations(), pd.DataFrame(old | {"resumed_after": [0] * 3})).loc["s"]
-    assert (row["rest"], row["outside"]) == pytest.approx((2, 14 / 36))
-    for more in ({"resumed_after": [0, 1, 0]}, {}):
-        row = times.time_spent(observations(), pd.DataFrame(old | more)).loc["s"]
-        assert row[["rest", "outside"]].isna().all()
-        assert row["hours"] == pytest.approx(30 / 3600)
-    assert times.time_spent(observations(), pd.DataFrame()).loc["s", "fit"] == pytest.approx(22 / 3)
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.0123, "0.012 s"), (3.04, "3.0 s"), (35.2, "35 s"), (600, "10 min"), (12_240, "3.4 h"),

@@ -66,12 +66,6 @@ def test_other_data_than_the_last_time(tmp_path):
     assert remember(tmp_path, first | {"checksum": "b", "version": 2, "rows": 12}) is None
 
 
-def test_a_damaged_note_is_rewritten(tmp_path):
-    (tmp_path / "fetched.json").write_text("{")
-    assert remember(tmp_path, {"name": "x", "checksum": "a"}) is None
-    assert json.loads((tmp_path / "fetched.json").read_text())["checksum"] == "a"
-
-
 @pytest.mark.parametrize("damaged", ["[]", '"md5"', "5", "[" * 200_000, '{"md5": null}', "\xff"])
 def test_damaged_descriptions_are_named_and_damaged_notes_are_not(tmp_path, damaged):
     file, made = tmp_path / "mine.csv", tmp_path / "file-mine/dataset.json"
@@ -82,3 +76,4 @@ def test_damaged_descriptions_are_named_and_damaged_notes_are_not(tmp_path, dama
     with pytest.raises(Unusable, match=re.escape(f"'{made}'")):
         changed_files({"file-mine": {"file": str(file), "target": "b"}}, tmp_path)
     assert remember(made.parent, {"name": "x", "checksum": "a"}) is None
+    assert json.loads(made.with_name("fetched.json").read_text())["checksum"] == "a"

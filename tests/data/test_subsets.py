@@ -24,17 +24,14 @@ def data(n=200, seed=0):
 
 
 def k_dpp(**settings):
-    return {"share": 0.2, "by": "k-dpp", "alpha": 0.9, "balanced": False, **settings}
+    return {"share": 0.2, "by": "k-dpp", **settings}
 
 
 ALL = [
     {"share": 0.2, "by": "uniform"},
     {"share": 0.2, "by": "stratified"},
-    *(k_dpp(kernel=kernel) for kernel in ("labels", "features", "product", "cells")),
-    k_dpp(kernel="product", balanced=True),
-    k_dpp(kernel="cells", balanced=True, alpha=1.0),
-    k_dpp(kernel="features", alpha=1.0, share=0.05),
-    k_dpp(kernel="product", alpha=1.0, share=0.05, balanced=True),
+    k_dpp(kernel="features"),
+    k_dpp(kernel="product"),
 ]
 
 
@@ -46,25 +43,6 @@ def test_so_many_different_rows(settings):
     assert rows.tolist() == choose(X, labels, CLASSES, settings, 1).tolist()
     assert rows.tolist() != choose(X, labels, CLASSES, settings, 2).tolist()
     assert rows.tolist() != sorted(rows)
-
-
-@pytest.mark.parametrize(("balanced", "rare"), [(False, 8), (True, 20)])
-def test_cells_with_alpha_1_are_a_stratified_sample(balanced, rare):
-    X, labels = data()
-    drawn = [
-        choose(X, labels, CLASSES, k_dpp(kernel="cells", alpha=1.0, balanced=balanced), seed)
-        for seed in range(20)
-    ]
-    assert {int(labels[rows].sum()) for rows in drawn} == {rare}
-    assert len({tuple(sorted(rows)) for rows in drawn}) == 20
-
-
-def test_alpha_0_is_uniform():
-    X = data(40)[0]
-    settings = k_dpp(kernel="product", alpha=0.0, share=0.25)
-    drawn = [choose(X, np.zeros(40, dtype=int), CLASSES[:1], settings, s) for s in range(100)]
-    counts = np.bincount(np.concatenate(drawn), minlength=40)
-    assert counts.min() > 8 and counts.max() < 45  # 25 expected
 
 
 @pytest.mark.parametrize("kernel", ["features", "product"])
@@ -83,20 +61,7 @@ def test_near_rows_repel_each_other(kernel):
             means.append(np.median(part.min(axis=1)))
         return np.mean(means)
 
-    dpp = nearest(k_dpp(kernel=kernel, alpha=0.999))
-    assert dpp > 1.1 * nearest({"share": 0.2, "by": "uniform"})
-
-
-def test_balanced_classes():
-    X, labels = data()
-
-    def rare(**settings):
-        return np.mean(
-            [labels[choose(X, labels, CLASSES, k_dpp(**settings), s)].mean() for s in range(2)]
-        )
-
-    for kernel in ("labels", "features", "product"):
-        assert rare(kernel=kernel, balanced=True) > rare(kernel=kernel) + 0.1
+    assert nearest(k_dpp(kernel=kernel)) > 1.1 * nearest({"share": 0.2, "by": "uniform"})
 
 
 def test_fourier_features_approximate_the_kernel():
@@ -142,22 +107,6 @@ def test_a_split_with_a_part_of_its_training_rows():
     ("settings", "message"),
     [
         ({"share": 0.005, "by": "uniform"}, "share: 0.005 of the training rows, 1, leave class"),
-        (
-            k_dpp(kernel="cells", share=0.6, balanced=True),
-            "60 cells for class 'rare', which has 40 rows; lower share or take balanced: false$",
-        ),
-        (
-            k_dpp(kernel="cells", share=0.005),
-            "kernel: 0 cells for class 'rare', which has 40 rows; raise share$",
-        ),
-        (
-            k_dpp(kernel="labels", alpha=1.0),
-            "alpha: 1 with kernel 'labels' can draw 2 of these rows, and share asks for 40; lower",
-        ),
-        (
-            k_dpp(kernel="features", alpha=1.0, share=0.9),
-            "features' can draw .* for 180; lower",
-        ),
     ],
 )
 def test_parts_that_cannot_be(settings, message):
@@ -189,10 +138,8 @@ def test_a_regression_has_features_only():
     uniform = choose(X, numbers, none, {"share": 0.2, "by": "uniform"}, 1)
     stratified = choose(X, numbers, none, {"share": 0.2, "by": "stratified"}, 1)
     assert len(uniform) == 40 and stratified.tolist() == uniform.tolist()
-    with pytest.raises(UserError, match="'cells' needs classes, and this is a regression"):
-        choose(X, numbers, none, k_dpp(kernel="cells"), 1)
-    with pytest.raises(UserError, match="no classes to balance"):
-        choose(X, numbers, none, k_dpp(balanced=True), 1)
+    with pytest.raises(UserError, match="'product' needs classes, and this is a regression"):
+        choose(X, numbers, none, k_dpp(kernel="product"), 1)
 
 
 @pytest.mark.parametrize(
@@ -201,23 +148,13 @@ def test_a_regression_has_features_only():
         ({"share": 1.0}, r"split\.train_rows\.share: input should be less than 1"),
         ({"share": 0}, r"split\.train_rows\.share"),
         ({}, r"split\.train_rows\.share"),
-        (
-            {"share": 0.5, "by": "k-dpp", "alpha": 1.5},
-            r"train_rows\.alpha: .*less than or equal to 1",
-        ),
-        (
-            {**k_dpp(kernel="features"), "alpha": 0.999995},
-            r"split\.train_rows: 'alpha' is 0.999995; .* must be at most 1 - 1e-5, or 1",
-        ),
         ({"share": 0.5, "by": "diverse"}, r"train_rows\.by"),
-        ({"share": 0.5, "alpha": 0.5}, "'alpha' is a setting of by: k-dpp; remove it"),
+        ({"share": 0.5, "kernel": "product"}, "'kernel' is a setting of by: k-dpp; remove it"),
+        ({**k_dpp(), "kernel": "cells"}, r"train_rows\.kernel: .*'features' or 'product'"),
+        ({**k_dpp(), "alpha": 0.9}, r"split\.train_rows\.alpha: unknown key"),
         (
-            {**k_dpp(kernel="cells"), "metric": "squared-error"},
-            r"study: split\.train_rows\.kernel: 'cells' needs classes, .* take features",
-        ),
-        (
-            {**k_dpp(balanced=True), "metric": "squared-error"},
-            r"split\.train_rows\.balanced: a regression has no classes; remove it",
+            {**k_dpp(kernel="product"), "metric": "squared-error"},
+            r"study: split\.train_rows\.kernel: 'product' needs classes, .* take features",
         ),
     ],
 )

@@ -54,7 +54,7 @@ from support import SCRIPTS, delivered_folder, finished_study, forks
 pytestmark = pytest.mark.slow
 
 SETTINGS = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
-            "joblib": False, "onnx": False}  # fmt: skip
+            "onnx": False}  # fmt: skip
 ABOUT = {"study": "tiny", "dataset": "wine", "method": "<b>RS-ES</b>", "metric": "error",
          "command": "snakemake"}  # fmt: skip
 FRAME = load_wine(as_frame=True).data
@@ -264,25 +264,6 @@ def test_onnx_needs_a_member(root, tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"deliver.onnx: no member .*\(no counterpart\)"):
         deliver(root, tmp_path / "none", onnx=True)
     assert not (tmp_path / "none").exists()
-
-
-def test_joblib_writes_a_file_that_only_the_folders_code_loads(root, tmp_path):
-    folder = deliver(root, tmp_path / "pickled", joblib=True)
-    FRAME.to_csv(tmp_path / "new.csv", index=False)
-    script = (
-        "import pathlib, sys, joblib; sys.path.insert(0, sys.argv[1])\n"
-        "from ensemble_search.predictor import rows\n"
-        "model = joblib.load(sys.argv[1] + '/ensemble.joblib')\n"
-        "((columns, _),) = rows.chunks(pathlib.Path(sys.argv[2]), list(model.feature_names_in_))\n"
-        "print(repr(model.predict_proba(columns).tolist()))"
-    )
-    said = subprocess.run(
-        [sys.executable, "-c", script, folder, tmp_path / "new.csv"],
-        capture_output=True, text=True, check=True, cwd=tmp_path,
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-    ).stdout  # fmt: skip
-    np.testing.assert_array_equal(json.loads(said), load_ensemble(folder).predict_proba(FRAME))
-    assert "ensemble.joblib" in json.loads((folder / MANIFEST).read_text())["files"]
 
 
 def predict(folder, blocked, *arguments):

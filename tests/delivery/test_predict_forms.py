@@ -33,7 +33,7 @@ def folder(tmp_path_factory):
         threads=1,
     )
     settings = {"repeat": 0, "iteration": None, "rows": "train", "limits": {}, "calibrate": False,
-                "joblib": False, "onnx": False}  # fmt: skip
+                "onnx": False}  # fmt: skip
     about = {"study": "tiny", "dataset": "wine", "method": "RS", "metric": "error", "command": ""}
     build.deliver(source, settings, about, root / "made")
     return root / "made"

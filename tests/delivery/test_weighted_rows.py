@@ -13,7 +13,7 @@ from ensemble_search.scoring import ensemble_scores
 from support import finished_study
 
 SETTINGS = {"repeat": 0, "iteration": None, "rows": "all", "limits": {}, "calibrate": True,
-            "joblib": False, "onnx": False}  # fmt: skip
+            "onnx": False}  # fmt: skip
 ABOUT = {"study": "tiny", "dataset": "wine", "method": "RS", "metric": "error",
          "command": "snakemake"}  # fmt: skip
 OF = {"dataset": "wine", "search": "random", "repeat": 0}

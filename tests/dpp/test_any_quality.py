@@ -15,7 +15,6 @@ from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import rbf
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import swap_items, swap_points
-from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 
 pytestmark = pytest.mark.slow
@@ -74,17 +73,14 @@ def test_laws_in_exact_rationals(case, seed):
     similarity, rng = features @ features.T, np.random.default_rng(seed)
     rank = np.linalg.matrix_rank(features)
     laws = {k: exact_law(similarity, quality, k) for k in range(1, rank + 1)}
-    for ensemble in (
-        LEnsemble.from_similarity(similarity, quality),
-        LEnsemble.from_features(features, quality),
-    ):
-        assert ensemble.rank == rank
-        for k, law in laws.items():
-            expected = np.zeros(len(features))
-            for items, probability in law.items():
-                expected[list(items)] += float(probability)
-            assert ensemble.inclusion(k) == pytest.approx(expected, abs=1e-9)
-            assert law[tuple(sorted(ensemble.sample(rng, k).tolist()))] > 1e-9
+    ensemble = LEnsemble.from_similarity(similarity, quality)
+    assert ensemble.rank == rank
+    for k, law in laws.items():
+        expected = np.zeros(len(features))
+        for items, probability in law.items():
+            expected[list(items)] += float(probability)
+        assert ensemble.inclusion(k) == pytest.approx(expected, abs=1e-9)
+        assert law[tuple(sorted(ensemble.sample(rng, k).tolist()))] > 1e-9
     chosen = greedy_map(similarity, len(features), quality).tolist()
     assert len(chosen) == rank
     for n, item in enumerate(chosen, start=1):
@@ -135,13 +131,11 @@ def test_variances_of_any_range():
     points = LINE[[0, 1, 2, 0, 4]]
     similarity = rbf(points, points, 0.4)
     kernel = quality[:, None] * similarity * quality
-    features = quality[:, None] * np.array([[1, 0], [1, 1], [0, 1], [1, 0], [1, 2]])
     rng = np.random.default_rng(0)
     for k in (2, 3, 4):
         expected = LEnsemble.from_similarity(similarity, quality).inclusion(k)
         assert LEnsemble.from_similarity(kernel).inclusion(k) == pytest.approx(expected, abs=1e-9)
         assert {0, 3} - {*swap_items(kernel, k, rng).items.tolist()}
-    assert LEnsemble.from_features(features).inclusion(2) == pytest.approx([0.5, 0, 1, 0.5, 0])
     assert greedy_map(kernel, 5).tolist() == greedy_map(similarity, 5, quality).tolist()
     numbers = np.arange(5.0)[:, None]
     of_numbers = lambda a, b: kernel[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))]  # noqa: E731
@@ -160,27 +154,6 @@ def test_kernels_and_qualities_at_the_ends_of_floats(scale):
         )
         assert greedy_map(kernel, 4, quality).tolist() == [0, 1, 2]
         assert not {0, 3} <= {*swap_items(kernel, 3, rng, quality, 50).items.tolist()}
-    strata = sample_strata(np.array([0, 0, 1]), 2, 1.0, rng, np.full(2, scale))
-    assert 2 in strata
-
-
-@pytest.mark.parametrize("exponent", [0, 5, 100, 300])
-def test_strata_and_chains_of_any_quality(exponent):
-    """As many of the good ones as there are, or as are asked for."""
-    rng, groups = np.random.default_rng(0), np.repeat([0, 1, 2], [4, 10, 5])
-    quality = 10.0 ** np.array([exponent, -exponent, -exponent])
-    features = np.ones((19, 1))
-    counts = np.zeros((2, 2))
-    for _ in range(100):
-        for row, k in enumerate((3, 6)):
-            drawn = sample_strata(groups, k, 0.5, rng, quality)
-            counts[row, 0] += (groups[drawn] == 0).sum() / 100
-            chain = swap_features(features, k, 0.0, rng, quality[groups], steps=100)
-            counts[row, 1] += (groups[chain.items] == 0).sum() / 100
-    if exponent:
-        assert counts.tolist() == pytest.approx(np.array([[3, 3], [4, 4]]))
-    else:
-        assert counts[0, 1] == pytest.approx(3 * 4 / 19, abs=0.3)
 
 
 COMPLEX = TWINS + 1j
@@ -189,7 +162,6 @@ COMPLEX = TWINS + 1j
 @pytest.mark.parametrize(
     "call",
     [
-        lambda rng: LEnsemble.from_features(COMPLEX),
         lambda rng: LEnsemble.from_similarity(np.eye(6) + 0j),
         lambda rng: LEnsemble.from_similarity(np.eye(6), COMPLEX[:, 0]),
         lambda rng: greedy_map(np.eye(6), 2, COMPLEX[:, 0]),
@@ -202,7 +174,6 @@ COMPLEX = TWINS + 1j
         lambda rng: swap_points(
             lambda rng: TWINS, partial(rbf, sigma=1.0), 2, rng, given=COMPLEX[:1]
         ),
-        lambda rng: sample_strata(np.array([0, 1]), 1, 0.5, rng, np.array([1j, 1])),
         lambda rng: star_discrepancy(COMPLEX[:, 0]),
     ],
 )
@@ -222,7 +193,7 @@ def test_complex_numbers_are_rejected(call):
     ],
 )
 def test_what_is_no_matrix_of_numbers_is_rejected(values):
-    for call in (LEnsemble.from_similarity, LEnsemble.from_features, greedy_map):
+    for call in (LEnsemble.from_similarity, greedy_map):
         with pytest.raises(UserError, match="must be real numbers"):
             call(values)
 
@@ -240,7 +211,7 @@ def test_a_wide_range_without_gaps():
     n = 62
     features = np.eye(n) + np.diag(np.full(n - 1, 0.5), -1)
     quality = 10.0 ** np.linspace(150, -150, n)[np.random.default_rng(3).permutation(n)]
-    kernel = LEnsemble.from_features(features, quality)
+    kernel = LEnsemble.from_similarity(features @ features.T, quality)
     assert kernel.rank == n
     assert kernel.log_values.sum() == pytest.approx(2 * np.log(quality).sum(), abs=1e-8)
     # The inverse of the features is (-1/2)^(i - j) below the diagonal.
@@ -265,9 +236,8 @@ def test_items_of_tiny_probability_do_not_disturb_draws(exponent):
 
 @pytest.mark.parametrize("odd", [np.array([["a"]]), np.array([[10**400]], dtype=object)])
 def test_what_is_no_number_is_rejected(odd):
-    for make in (LEnsemble.from_features, LEnsemble.from_similarity):
-        with pytest.raises(UserError, match="must be real numbers"):
-            make(odd)
+    with pytest.raises(UserError, match="must be real numbers"):
+        LEnsemble.from_similarity(odd)
 
 
 @pytest.mark.parametrize("values", [np.array([["1"]]), np.array([["2020-01-01"]], "M8[D]")])
@@ -284,11 +254,6 @@ def test_sizes_that_are_no_numbers_are_one_line(size):
     if size is not None:
         with pytest.raises(UserError, match="must be an integer"):
             kernel.sample(np.random.default_rng(0), size)
-
-
-def test_strata_are_below_the_number_of_items():
-    with pytest.raises(UserError, match="numbered from 0, below the number of items, 2"):
-        sample_strata(np.array([0, 2**62]), 1, 0.5, np.random.default_rng(0))
 
 
 def test_points_whose_similarity_rounds_to_1_are_duplicates():

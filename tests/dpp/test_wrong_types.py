@@ -13,7 +13,6 @@ from ensemble_search.dpp.greedy import greedy_map
 from ensemble_search.dpp.kernels import length_scale, rbf
 from ensemble_search.dpp.low_rank import swap_features
 from ensemble_search.dpp.mcmc import swap_items, swap_points
-from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 
 POINTS = np.random.default_rng(0).random((6, 2))
@@ -24,7 +23,7 @@ def kernel(a, b):
 
 
 def sample(rng, k):
-    return LEnsemble.from_features(POINTS).sample(rng, k)
+    return LEnsemble.from_similarity(kernel(POINTS, POINTS)).sample(rng, k)
 
 
 def designs(sampler, k, rng):
@@ -47,7 +46,6 @@ def expected(size):
 CALLS = {
     sample: {"k": 2},
     swap_items: {"similarity": np.eye(6), "k": 2, "quality": np.ones(6), "steps": 9},
-    sample_strata: {"strata": np.repeat([0, 1, 2], 2), "k": 2, "alpha": 0.5},
     swap_features: {
         **{"features": POINTS, "k": 2, "alpha": 0.5, "steps": 9},
         **{"groups": np.zeros(6, int), "given": np.array([0])},
@@ -107,12 +105,6 @@ def test_a_seed_is_not_a_generator(rng):
         sample(rng, 2)
 
 
-@pytest.mark.parametrize("strata", [3, None, [0.0, 1.0], ["a", "b"], [[0, 1]], [True, False]])
-def test_strata_are_integers(strata):
-    with pytest.raises(UserError, match="strata must be a list of integers"):
-        sample_strata(strata, 1, 0.5, np.random.default_rng(0))
-
-
 @pytest.mark.parametrize(
     ("dimensions", "points", "message"),
     [
@@ -134,9 +126,6 @@ def test_fractions_and_small_floats_are_numbers():
     np.testing.assert_array_equal(rbf(POINTS, POINTS, half), rbf(POINTS, POINTS, 0.5))
     # In half precision, -0.5 / 1e-5 is infinite, and 0 times that is not a number.
     np.testing.assert_array_equal(rbf(POINTS, POINTS, np.float16(1e-5)), np.eye(6))
-    strata = np.repeat([0, 1, 2], 2)
-    same = [sample_strata(strata, 2, alpha, rng(0)).tolist() for alpha in (half, 0.5)]
-    assert same[0] == same[1]
     same = [swap_features(POINTS, 2, alpha, rng(0)).items.tolist() for alpha in (half, 0.5)]
     assert same[0] == same[1]
     same = [length_scale(draw, 3, rng(0), sigma).spread for sigma in (half, 0.5)]

@@ -42,11 +42,11 @@ def data(n=150, seed=0):
 @pytest.mark.parametrize("by", ["k-dpp", "separate", "markov", "uniform"])
 def test_bags(by):
     X, labels = data()
-    bags = diverse_bags(X, labels, 4, 0.1, by, 0.9, 0)
+    bags = diverse_bags(X, labels, 4, 0.1, by, 0)
     assert [len(set(bag.tolist())) for bag in bags] == [15] * 4
-    again = diverse_bags(X, labels, 4, 0.1, by, 0.9, 0)
+    again = diverse_bags(X, labels, 4, 0.1, by, 0)
     assert all(np.array_equal(*pair) for pair in zip(bags, again, strict=True))
-    assert not np.array_equal(bags[0], diverse_bags(X, labels, 4, 0.1, by, 0.9, 1)[0])
+    assert not np.array_equal(bags[0], diverse_bags(X, labels, 4, 0.1, by, 1)[0])
     if by in ("k-dpp", "separate"):
         assert len(set(np.concatenate(bags).tolist())) == 60
     if by == "markov":
@@ -63,7 +63,7 @@ def test_the_union_of_the_bags_of_one_draw_is_diverse():
         return np.linalg.slogdet(0.1 * np.eye(len(rows)) + 0.9 * same * (part @ part.T))[1]
 
     def mean(by):
-        unions = (np.concatenate(diverse_bags(X, labels, 3, 0.1, by, 0.9, s)) for s in range(6))
+        unions = (np.concatenate(diverse_bags(X, labels, 3, 0.1, by, s)) for s in range(6))
         return np.mean([log_det(np.unique(rows)[:40]) for rows in unions])
 
     assert mean("k-dpp") > mean("uniform") + 2
@@ -78,7 +78,7 @@ def test_the_law_given_other_items():
     whole = subsets.law(kernel, 4)
     law = {tuple(i for i in a if i not in given): p for a, p in whole.items() if {1, 5} <= {*a}}
     law = {a: p / sum(law.values()) for a, p in law.items()}
-    sample = lambda: swap_features(features, 2, 0.9, rng, None, None, 30, given).items  # noqa: E731
+    sample = lambda: swap_features(features, 2, 0.9, rng, None, 30, given).items  # noqa: E731
     assert subsets.distance(sample, law, 300) < 1
     assert subsets.distance(sample, dict.fromkeys(law, 1 / len(law)), 300) > 1
 
@@ -87,14 +87,14 @@ def test_the_best_pipeline_is_fitted_on_every_bag(tmp_path, evaluated):
     """By hand: the mean over the models of the bags; only what is ever the best is fitted."""
     made = make(tmp_path)
     inputs, pool = made[2], enabled(tmp_path / "kept", made)
-    settings = {"bags": 3, "share": 0.2, "alpha": 0.5}
+    settings = {"bags": 3, "share": 0.2}
     trace = DiverseBagging(**settings).build_prefixes(pool)
     best = [0, 1, 1, 3, 3]
     assert [m.indices.tolist() for m in trace] == [[i] for i in best]
     assert trace[2] is trace[1] and trace[4] is trace[3]
     # Configuration 3 is the first one again, which is not fitted twice.
     assert evaluated == [CONFIGURATIONS[i] for _ in range(3) for i in (0, 1)]
-    bags = diverse_bags(inputs.X_train, inputs.y_train, 3, 0.2, "k-dpp", 0.5, pool.seed)
+    bags = diverse_bags(inputs.X_train, inputs.y_train, 3, 0.2, "k-dpp", pool.seed)
     learner = HostileSpace().pipeline(CONFIGURATIONS[1], inputs.categorical, 1)
     means = [0, 0]
     for bag in bags:
@@ -135,14 +135,14 @@ def test_the_manifest_names_what_could_not_be_refitted(tmp_path, evaluated):
 
 def test_more_bags_than_rows():
     X, labels = data(9)
-    assert len(diverse_bags(X, labels, 9, 0.01, "separate", 0.9, 0)) == 9
-    assert len(diverse_bags(*data(100), 1, 0.29, "uniform", 0.9, 0)[0]) == 29
+    assert len(diverse_bags(X, labels, 9, 0.01, "separate", 0)) == 9
+    assert len(diverse_bags(*data(100), 1, 0.29, "uniform", 0)[0]) == 29
     with pytest.raises(UserError, match=r"ensemble.share: two bags in a row have 2 different rows"):
-        diverse_bags(np.ones((1, 2)), np.array([0]), 2, 0.3, "markov", 0.5, 0)
+        diverse_bags(np.ones((1, 2)), np.array([0]), 2, 0.3, "markov", 0)
     for by in ("k-dpp", "separate"):
         message = "ensemble.bags: 10 disjoint bags need as many training rows, and there are 9; "
         with pytest.raises(UserError, match=message):
-            diverse_bags(X, labels, 10, 0.01, by, 0.9, 0)
+            diverse_bags(X, labels, 10, 0.01, by, 0)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,6 @@ def test_more_bags_than_rows():
         ({"bags": 5, "share": 0.3}, "5 disjoint bags with a share of 0.3 each are more than all"),
         ({"share": 0.6, "by": "markov"}, "share: at most 0.5 with by: markov"),
         ({"bags": 1}, r"bags: input should be greater than or equal to 2"),
-        ({"alpha": 1.0}, "alpha: input should be less than or equal to 0.99999"),
-        ({"by": "uniform", "alpha": 0.5}, "'alpha' is a setting of k-DPPs; remove it, or take"),
         ({"split": {"folds": 3}}, r"type: 'diverse-bagging' needs validation rows of their own"),
     ],
 )

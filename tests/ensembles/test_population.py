@@ -9,21 +9,20 @@ from support.made_pools import mixed_pool
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("ties", ["random", "selected-first", "log-loss"])
-def test_selection_from_the_population(classes, ties):
+def test_selection_from_the_population(classes):
     """Evaluation for evaluation the ensemble selection of the last 6 successes."""
     pool = mixed_pool(classes, 3)
-    trace = Population(population=6, size=5, ties=ties).build_prefixes(pool)
+    trace = Population(population=6, size=5).build_prefixes(pool)
     for t, members in enumerate(trace):
         ok = np.flatnonzero(~np.isnan(pool.errors[: t + 1]))[-6:]
         if not len(ok):
             assert members is None
             continue
-        chosen = select(pool.predictions[ok], pool.labels, 5, pool.seed, ties=ties)
+        chosen = select(pool.predictions[ok], pool.labels, 5, pool.seed)
         assert members.indices.tolist() == ok[chosen.indices].tolist()
         np.testing.assert_array_equal(members.weights, chosen.weights)
     assert trace[-1].indices.min() >= 24
-    everything = Population(population=100, size=5, ties=ties).build_prefixes(pool)
-    for a, b in zip(everything, Selection(size=5, ties=ties).build_prefixes(pool), strict=True):
+    everything = Population(population=100, size=5).build_prefixes(pool)
+    for a, b in zip(everything, Selection(size=5).build_prefixes(pool), strict=True):
         assert (a is None) == (b is None)
         assert a is None or a.indices.tolist() == b.indices.tolist()

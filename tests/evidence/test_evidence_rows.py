@@ -1,6 +1,5 @@
 """Rows of evidence: what they hold, when they are current, and how they are merged."""
 
-import csv
 import json
 
 import pytest
@@ -56,21 +55,6 @@ def test_what_is_written_is_read(tmp_path):
     assert evidence.missing(content, merged) == []
     assert evidence.missing({**content, "repeats": 3}, merged) == [(2, "d"), (2, "e")]
     assert evidence.read(tmp_path / "nothing") == []
-
-
-def test_columns_that_older_files_lack_are_empty(tmp_path):
-    content = study()
-    results(tmp_path, content)
-    rows = evidence.rows(content, tmp_path, RECORDED)
-    for row in rows:
-        for name in evidence.LATER:
-            del row[name]
-    with (tmp_path / evidence.FILE).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    assert [{*row} for row in evidence.read(tmp_path)] == [{*evidence.COLUMNS}] * len(rows)
-    assert {row["validation_curve"] for row in evidence.read(tmp_path)} == {""}
 
 
 def test_new_numbers_make_rows_stale_and_new_rows_replace_them():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm, truncnorm
 
+from ensemble_search.optimizers import bohb
 from ensemble_search.optimizers._model_based.kernel_density import KernelDensity
 from ensemble_search.optimizers.base import PENDING, History, Observation
 from ensemble_search.optimizers.bohb import ModelBasedHyperband, filled, scaled
@@ -75,7 +76,6 @@ def test_the_model_is_of_the_largest_fidelity_with_enough_evaluations():
         (7, {}, 5, 5),
         (20, {}, 5, 15),
         (26, {"points": 2}, 3, 23),
-        (26, {"points": 2, "good": 0.5}, 13, 13),
     ],
 )
 def test_which_are_good_and_bad(size, settings, good, bad, monkeypatch):
@@ -88,7 +88,8 @@ def test_which_are_good_and_bad(size, settings, good, bad, monkeypatch):
 
     monkeypatch.setattr(KernelDensity, "of", spy)
     past = made({1 / 27: size})
-    optimizer = ModelBasedHyperband(interleave=0.0, **settings)
+    monkeypatch.setattr(bohb, "INTERLEAVE", 0.0)
+    optimizer = ModelBasedHyperband(**settings)
     suggestion = optimizer.suggest(past, np.random.default_rng(0))
     assert suggestion.why["origin"] == "density"
     assert suggestion.why["model"] == 1 / 27
@@ -124,15 +125,16 @@ def test_a_third_is_random():
     assert 75 <= origins.count("random") <= 125
 
 
-def test_the_candidate_with_the_largest_ratio_is_suggested():
+def test_the_candidate_with_the_largest_ratio_is_suggested(monkeypatch):
     space, x = Line(), np.linspace(0.01, 0.99, 20)
     rows = (
         Observation(space.configuration({"x": v}), "ok", abs(v - 0.3), PREDICTION, 1 / 27)
         for v in x
     )
     past = History(space, LABELS, tuple(rows))
-    optimizer = ModelBasedHyperband(interleave=0.0, candidates=5000)
-    found = optimizer.suggest(past, np.random.default_rng(0)).configuration["x"]
+    monkeypatch.setattr(bohb, "INTERLEAVE", 0.0)
+    monkeypatch.setattr(bohb, "CANDIDATES", 5000)
+    found = ModelBasedHyperband().suggest(past, np.random.default_rng(0)).configuration["x"]
     order = np.argsort(abs(x - 0.3), kind="stable")
     good, bad = (
         KernelDensity.of(x[part, None], np.array([0]), 1e-3) for part in (order[:3], order[3:])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from scipy.stats import norm, rankdata
+from scipy.stats import rankdata
 
 from ensemble_search.ensembles.selection import select
 from ensemble_search.optimizers import divbo
@@ -14,7 +14,7 @@ from ensemble_search.optimizers._model_based.acquisition import (
 )
 from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.optimizers.bo import BayesianOptimization
-from ensemble_search.optimizers.divbo import DivBO, diversity_weight, nearest, normal_samples
+from ensemble_search.optimizers.divbo import DivBO, diversity_weight, nearest
 from ensemble_search.problems.diversity import pairwise
 from ensemble_search.runtime import plugins
 from ensemble_search.surrogates.random_forest import RandomForest
@@ -41,18 +41,6 @@ def test_diversity_to_the_nearest_member_by_brute_force():
     ]
     np.testing.assert_allclose(nearest(samples), expected)
     assert not np.allclose(nearest(samples), samples.mean(axis=0).min(axis=1))
-
-
-def test_normal_samples():
-    predictions = np.stack([np.full((3, 2), v) for v in (0.2, 0.6)])  # mean 0.4, std 0.2
-    drawn = normal_samples(predictions, np.random.default_rng(0), size=4000)
-    assert drawn.shape == (4000, 3, 2)
-    np.testing.assert_array_equal(drawn[:, 0], drawn[:, 1])  # the same noise for all candidates
-    assert not np.array_equal(drawn[:, 0, 0], drawn[:, 0, 1])
-    z = (0.4 - 0) / 0.2
-    clipped_mean = 0.4 * norm.cdf(z) + 0.2 * norm.pdf(z)
-    np.testing.assert_allclose(drawn.mean(axis=0), clipped_mean, atol=0.012)
-    assert drawn.min() == 0
 
 
 def made_candidates(space, size: int = 40) -> Candidates:
@@ -94,7 +82,6 @@ def test_weighted_ranks_by_hand(monkeypatch):
         pool=25,
         ties="random",
         diversity_surrogate="spy",
-        sampler="members",
     ).rank(past, candidates, gain, np.random.default_rng(0))
     np.testing.assert_allclose(columns["rank_performance"], [1, 2.5, 2.5, 4])
     np.testing.assert_allclose(columns["rank_diversity"], [4, 2.5, 1, 2.5])
@@ -119,7 +106,6 @@ def test_surrogate_sees_the_successes_and_the_members(monkeypatch, failed, ties)
         pool=25,
         ties=ties,
         diversity_surrogate="spy",
-        sampler="members",
     )
     cost, _, facts = optimizer.rank(past, candidates, gain, np.random.default_rng(5))
 
@@ -219,17 +205,6 @@ def test_a_large_weight_finds_what_is_unlike_the_ensemble():
         far, near = DivBO(interleave=0, weight=100.0), BayesianOptimization(interleave=0)
         gains.append(distance(far) - distance(near))
     assert np.median(gains) > 0.05
-
-
-def test_samplers_differ():
-    past = history(ToySpace(), 20)
-    one, two = (
-        DivBO(interleave=0, sampler=s).suggest(past, np.random.default_rng(0)).why
-        for s in ("members", "normal")
-    )
-    assert one["rank_performance"] >= 1
-    assert two["rank_performance"] >= 1
-    assert one["diversity"] != two["diversity"]
 
 
 def test_settings_are_the_papers_but_for_two():

@@ -5,6 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from ensemble_search.ensembles.selection import select
+from ensemble_search.optimizers import ensemble_improvement
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.optimizers.ensemble_improvement import SEED, EnsembleImprovement
 from ensemble_search.runtime import plugins
@@ -15,8 +16,9 @@ from support.toy_space import ToySpace, history
 @pytest.mark.parametrize("failed", [set(), {4, 13}])
 def test_the_forest_learns_the_losses_of_the_ensemble_with_one_more(metric, failed, monkeypatch):
     """BO with these losses instead of its own suggests the same."""
+    monkeypatch.setattr(ensemble_improvement, "ROUNDS", 4)
     past = history(ToySpace(), 20, failed=failed)
-    optimizer = EnsembleImprovement(interleave=0, rounds=4, metric=metric, candidates=200)
+    optimizer = EnsembleImprovement(interleave=0, metric=metric, candidates=200)
     loss = plugins.load("metrics", metric)() if metric else past.problem.metric
     chosen = select(past.predictions, past.labels, size=4, seed=SEED, metric=loss)
     chosen_parts = (chosen.indices, chosen.weights)

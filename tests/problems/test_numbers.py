@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ensemble_search.metrics.absolute_error import AbsoluteError
+from ensemble_search.metrics._regression import AbsoluteError
 from ensemble_search.problems import tasks
 from ensemble_search.problems.base import InvalidPredictionError
 from ensemble_search.problems.regression import LARGEST, REGRESSION, Regression

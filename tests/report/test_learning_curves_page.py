@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 SHARES = (0.1, 0.5)
 KINDS = {
     "uniform": {"by": "uniform"},
-    "product": {"by": "k-dpp", "kernel": "product", "alpha": 0.99, "balanced": True},
+    "product": {"by": "k-dpp", "kernel": "product"},
 }
 NAMES = [f"quake-{share}-{kind}" for share in SHARES for kind in KINDS]
 
@@ -64,7 +64,7 @@ def test_the_table_and_the_figures(study):
     assert set(table["source"]) == {"quake"}
     assert len(table) == 2 * 5
     rs = table[table["method"] == "RS"].set_index(["chosen", "share"])
-    dpp = "k-DPP, product, alpha 0.99, balanced"
+    dpp = "k-DPP, product"
     assert rs.loc[("uniform", 0.1), "mean"] == pytest.approx(0.405)
     assert rs.loc[("all rows", 1.0), "mean"] == pytest.approx(0.105)
     assert rs.loc[(dpp, 0.5), "mean"] == pytest.approx(0.145)
@@ -103,16 +103,16 @@ def test_the_same_part_twice_is_one_and_differences_are_of_equal_rows(study):
     content, results = study
     parts = content["train_rows"]
     product = NAMES[1]
-    parts[product] = {"share": 0.1001, "by": "k-dpp", "alpha": 0.99, "balanced": True}
+    parts[product] = {"share": 0.1001, "by": "k-dpp"}
     parts[NAMES[3]] = {**parts[product], "kernel": "product"}
     found = learning_curves.summary(learning_curves.curves(load.load(content, results)))
     found = found[(found["method"] == "RS") & (found["share"] == 0.1001)]
     # The default kernel is product, so that both are the same; 0.1001 of the rows are as many.
-    assert found["chosen"].tolist() == ["k-DPP, product, alpha 0.99, balanced"]
+    assert found["chosen"].tolist() == ["k-DPP, product"]
     assert found["repeats"].tolist() == [2]
     assert found["mean"].tolist() == pytest.approx([0.345])
     assert found["difference"].tolist() == pytest.approx([-0.06])
-    assert learning_curves.described(parts[product], "regression").startswith("k-DPP, features, ")
+    assert learning_curves.described(parts[product], "regression") == "k-DPP, features"
 
 
 def test_studies_without_parts_have_no_such_page(study):

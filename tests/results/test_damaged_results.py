@@ -18,7 +18,7 @@ import pytest
 import search as search_script
 import status
 from ensemble_search.analysis import load
-from ensemble_search.data import changes, fetched, normalise, prepare, sources, split
+from ensemble_search.data import fetched, normalise, prepare, sources, split
 from ensemble_search.jobs import Jobs, notes
 from ensemble_search.papers.divbo import autogluon, surrogates
 from ensemble_search.papers.dodge import even_coverage
@@ -364,13 +364,6 @@ def test_spread_of_designs(study):
     del COMMANDS["spread"]
     files.write_parquet(path, whole, {"ensemble_search.job": "{}"})
     assert verification.verify(Jobs.load("study.yaml"), Path("results"), 0, 0).problems == []
-
-
-def test_what_was_fetched_before_is_only_a_note(tmp_path):
-    for damage in (NESTED, b"[]", b"\xff"):
-        (tmp_path / "fetched.json").write_bytes(damage)
-        assert changes.remember(tmp_path, {"name": "x", "checksum": "a"}) is None
-        assert json.loads((tmp_path / "fetched.json").read_text())["checksum"] == "a"
 
 
 def test_the_report_is_not_written_of_damaged_results(study):

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from ensemble_search.jobs import Jobs
-from ensemble_search.results import job_logs, states, status
+from ensemble_search.results import job_logs, outdated, states, status
 from ensemble_search.runtime import slurm
 from ensemble_search.runtime.locks import lock
 from ensemble_search.search import progress as progress_module
@@ -172,6 +172,13 @@ def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path,
     assert status.total([found]) == "1 searches: 1 outdated; 0/20 evaluations"
 
 
+@pytest.mark.parametrize(("value", "current"), [("members", True), ("normal", False)])
+def test_a_setting_that_no_longer_exists_outdates_no_result_with_its_default(value, current):
+    study = {"searches": {"s": {"optimizer": "divbo", "beta": 0.05}}, "budget": {}}
+    settings = {"optimizer": "divbo", "beta": 0.05, "sampler": value}
+    assert (outdated.search({"settings": settings}, study, "s") == "") == current
+
+
 def test_a_budget_in_seconds(tmp_path, loaded):
     """12 s of suggesting and fitting gave 8 s of fitting: 52 more seconds of it take 78 s."""
     loaded = loaded.model_copy(update={"budget": model.Budget(seconds=60)})
@@ -179,7 +186,9 @@ def test_a_budget_in_seconds(tmp_path, loaded):
     Progress(tmp_path / "checkpoints/wine/random/0", JOB, Budget(seconds=60), [])(records)
     found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert status.row(found)[4:] == ("2 in 8/60 s", "0.2500", "", "78 s")
-    assert status.total([found]).startswith("1 searches: 1 stopped; 8/60 seconds of fitting; about")
+    assert status.total([found]).startswith(
+        "1 searches: 1 stopped; 8/60 seconds (wall-clock) of fitting; about"
+    )
     finish(tmp_path, loaded)
     assert states.search_state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
     finish(tmp_path, loaded, budget={"seconds": 30.0})

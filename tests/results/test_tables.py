@@ -137,16 +137,6 @@ def test_an_evaluation_made_twice_is_kept_once(made):
         assert (made / "again" / name).read_bytes() == (made / "table" / name).read_bytes()
 
 
-def test_half_precision_takes_half_the_room(made):
-    tables.build([made / "random/0"], made / "half", "float16")
-    found = Table.read(made / "half")
-    whole = readers.predictions(made / "random/0", "test", 30)
-    assert found.test.dtype == np.float16
-    assert np.allclose(found.test, whole, atol=1e-3, equal_nan=True)
-    output = replay(made, "half", optimizer="random")
-    assert readers.predictions(output, "test", 30).dtype == np.float32
-
-
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_replay_finds_in_the_table_what_was_found_live(made, optimizer):
     output = replay(made, optimizer=optimizer)

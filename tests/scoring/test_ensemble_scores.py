@@ -321,7 +321,7 @@ def test_scores_say_what_they_were_made_with(tmp_path):
     search, split = make(tmp_path)
     ensemble_scores.write(search, split, {"type": "selection", "size": 3}, 0, tmp_path / "out")
     metadata = pq.read_schema(tmp_path / "out/scores.parquet").metadata
-    expected = {"type": "selection", "size": 3, "use_best": False, "ties": "random", "metric": None}
+    expected = {"type": "selection", "size": 3, "ties": "random", "metric": None}
     assert json.loads(metadata[b"ensemble_search.settings"]) == expected
 
 

@@ -205,12 +205,6 @@ def test_tables_made_under_other_conditions_are_rejected(
     assert not (tmp_path / "all").exists()
 
 
-def test_tables_of_rounded_predictions_are_rejected(tmp_path, split, alone):
-    tables.build([alone / "random/output"], tmp_path / "blobs/fixed", "float16")
-    with pytest.raises(UserError, match="cannot be mixed with fits: predictions are float16"):
-        search(tmp_path, split, "bo", share=tmp_path / "all", tables=tmp_path)
-
-
 def test_a_killed_search_leaves_a_store_that_others_use(tmp_path, split, alone):
     """SIGKILL in the middle of an evaluation, with its lock held."""
 

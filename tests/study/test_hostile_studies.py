@@ -109,7 +109,6 @@ STUDIES = [
           evaluation="{replay: ./results/../results/s/tables/}"),
      "tables.random: 9 are fewer than budget.evaluations, 10,"),
     (text(tables="{searches: [rnd]}"), "tables.searches: 'rnd' is not .*did you mean 'random'"),
-    (text(tables="{predictions: float8}"), "tables.predictions: .*'float32' or 'float16'"),
     (text(evaluation="{replay: 'a/{b}'}"), "evaluation.replay: a path must not contain braces"),
     (text(evaluation="{replay: " + "a" * 300 + "}"),
      "evaluation.replay: cannot be looked at: File name too long"),

@@ -23,7 +23,7 @@ def test_settings_of_another_plugin_are_named_not_repeated():
         page.count("Maximum number of hill climbs, which start from evaluated configurations.") == 2
     )  # bo, and smbo's default
     assert "| `smallest` | `1/27` |" in page
-    assert "| `use_best` | `false` |" in page
+    assert "| `ties` | `random` |" in page
 
 
 def test_keys_of_a_study_are_listed_below_those_that_hold_them():

@@ -66,7 +66,6 @@ def test_defaults_are_written_out():
     assert checked.ensembles["es"] == {
         "type": "selection",
         "size": 10,
-        "use_best": False,
         "ties": "random",
         "metric": None,
     }
@@ -189,7 +188,7 @@ def test_defaults_are_written_out():
             "searches.d.diversity_surrogate",
             "no surr",
         ),
-        ("ensembles/es/use_best", "yes", "ensembles.es.use_best", "valid boolean"),
+        ("ensembles/es/use_best", True, "ensembles.es.use_best", "unknown key"),
         ("openml", {"cache": "no/such"}, "openml.cache", "there is no folder 'no/such'"),
         ("surrogates", {"names": ["forest-kernle"]}, "surrogates.names", "mean 'forest-kernel'?"),
         ("surrogates", {"names": []}, "surrogates.names", "is empty"),
@@ -396,7 +395,7 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
         "budget={evaluations: 50}",
         "limits={seconds: 7.5}",
         "openml={server: null}",
-        "ensembles={es: {type: selection, use_best: true}}",
+        "ensembles={es: {type: selection, ties: log-loss}}",
     ]
     loaded = model.load(file, parse_config(given))
     assert (loaded.repeats, loaded.budget.evaluations, loaded.limits.seconds) == (3, 50, 7.5)
@@ -404,8 +403,7 @@ def test_overrides_come_as_text_from_snakemake(tmp_path):
     assert loaded.ensembles["es"] == {
         "type": "selection",
         "size": 10,
-        "use_best": True,
-        "ties": "random",
+        "ties": "log-loss",
         "metric": None,
     }
     seconds = model.load(file, parse_config(["budget={seconds: 60, evaluations: null}"]))
@@ -561,8 +559,8 @@ def test_every_key_and_setting_has_a_description():
     ]
     assert lacking == []
     selection = next(c for name, c in nodes.items() if name == "ensembles Selection")
-    described = selection["properties"]["use_best"]["description"]
-    assert described.startswith("Keep only the shortest prefix of the selection with the lowest")
+    described = selection["properties"]["size"]["description"]
+    assert described.startswith("Number of rounds; each selects one model")
     assert selection["properties"]["ties"]["description"].startswith("Which of the models")
 
 

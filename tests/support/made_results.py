@@ -102,7 +102,7 @@ def write_search(results: Path, dataset: str, search: str, repeat: int, errors, 
 
 def search_manifest(**more) -> dict:
     """What every search.json holds, with these values for some keys."""
-    return {
+    made = {
         "dataset": "quake",
         "search": "bo",
         "repeat": 0,
@@ -125,8 +125,10 @@ def search_manifest(**more) -> dict:
         "wall_seconds": 20.0,
         "suggest_seconds": 4.0,
         "cpu_seconds": 12.0,
+        "rest_seconds": 0.0,
         **more,
     }
+    return {"budget": {"evaluations": made["evaluations"]}, **made}
 
 
 def made_with(study: dict, search: str) -> dict:

@@ -19,20 +19,16 @@ import reproduce
 from ensemble_search.results import reproduction
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import sha256
+from support import checkout
 from support.checkout import Checkout
 
 STUDY = {
-    "study": "tiny",
-    "datasets": {"wine": {"sklearn": "wine"}},
-    "repeats": 1,
+    **checkout.STUDY,
     "budget": {"evaluations": 7},
-    "limits": {"seconds": 60},
-    "space": "divbo-small",
     "searches": {
         "random": {"optimizer": "random"},
         "divbo": {"optimizer": "divbo", "candidates": 200, "local": 5},
     },
-    "ensembles": {"best": {"type": "best"}, "selection-5": {"type": "selection", "size": 5}},
     "methods": {
         "RS": {"search": "random", "ensemble": "best"},
         "DivBO": {"search": "divbo", "ensemble": "selection-5"},

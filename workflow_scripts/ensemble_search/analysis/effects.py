@@ -105,17 +105,13 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
     return table.assign(detectable=[detectable(shift) for shift in shifts.T])
 
 
-def detectable(differences: np.ndarray, power: float = POWER, level: float = LEVEL) -> float:
-    """Smallest mean difference that a t-test over these data sets would detect with ``power``.
+def detectable(differences: np.ndarray) -> float:
+    """Smallest mean difference that a two-sided t-test at 0.05 would find with 80 % probability.
 
     Parameters
     ----------
     differences
         One per data set, of shape (n,); their standard deviation is assumed to be the true one.
-    power
-        Probability of a significant test. Default 0.8.
-    level
-        Level of the two-sided test. Default 0.05.
 
     Returns
     -------
@@ -125,17 +121,17 @@ def detectable(differences: np.ndarray, power: float = POWER, level: float = LEV
     n = len(differences)
     if n < 2:
         return np.nan
-    return _factor(n, power, level) * float(np.std(differences, ddof=1)) / np.sqrt(n)
+    return _factor(n) * float(np.std(differences, ddof=1)) / np.sqrt(n)
 
 
 @functools.cache
-def _factor(n: int, power: float, level: float) -> float:
+def _factor(n: int) -> float:
     """Smallest detectable mean in units of its standard error, for :func:`detectable`."""
     from scipy import optimize, stats
 
-    limit = stats.t.ppf(1 - level / 2, n - 1)
+    limit = stats.t.ppf(1 - LEVEL / 2, n - 1)
     return optimize.brentq(
-        lambda shift: stats.nct.sf(limit, n - 1, shift) - power, 0, limit + 40, xtol=1e-6
+        lambda shift: stats.nct.sf(limit, n - 1, shift) - POWER, 0, limit + 40, xtol=1e-6
     )
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import ranks
-
-ALPHA = 0.05
+from ensemble_search.analysis.wilcoxon import ALPHA
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,8 @@ class Friedman:
         The less conservative F form of Iman and Davenport (1980); the statistic is infinite and p 0
         if all data sets rank the methods equally.
     difference
-        Average ranks that differ by more than this differ significantly at ``alpha`` (Nemenyi,
+        Average ranks that differ by more than this differ significantly at :data:`ALPHA` (Nemenyi,
         two-sided).
-    alpha
-        Level of significance.
     """
 
     ranks: pd.Series
@@ -39,7 +36,6 @@ class Friedman:
     f_statistic: float
     f_p: float
     difference: float
-    alpha: float
 
     def groups(self) -> list[list[str]]:
         """Methods that the critical difference does not separate: the largest such runs of two
@@ -57,15 +53,13 @@ class Friedman:
         return found
 
 
-def friedman(errors: pd.DataFrame, alpha: float = ALPHA) -> Friedman:
+def friedman(errors: pd.DataFrame) -> Friedman:
     """Test whether the methods' average ranks differ (Demsar, JMLR 7, 2006, Section 3.2.2).
 
     Parameters
     ----------
     errors
         Mean errors, shape (data sets, methods): at least 2 data sets and 3 methods.
-    alpha
-        Level of the critical difference.
 
     Raises
     ------
@@ -90,12 +84,11 @@ def friedman(errors: pd.DataFrame, alpha: float = ALPHA) -> Friedman:
         p=p,
         f_statistic=f_statistic,
         f_p=float(stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))),
-        difference=critical_difference(k, n, alpha),
-        alpha=alpha,
+        difference=critical_difference(k, n),
     )
 
 
-def critical_difference(methods: int, datasets: int, alpha: float = ALPHA) -> float:
+def critical_difference(methods: int, datasets: int) -> float:
     """Nemenyi's critical difference of average ranks, q sqrt(k (k + 1) / (6 N)).
 
     q is the quantile of the studentized range for k methods and infinite degrees of freedom,
@@ -103,5 +96,5 @@ def critical_difference(methods: int, datasets: int, alpha: float = ALPHA) -> fl
     """
     from scipy import stats
 
-    q = stats.studentized_range.ppf(1 - alpha, methods, np.inf) / np.sqrt(2)
+    q = stats.studentized_range.ppf(1 - ALPHA, methods, np.inf) / np.sqrt(2)
     return float(q * np.sqrt(methods * (methods + 1) / (6 * datasets)))

@@ -9,9 +9,7 @@ import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
-
-#: Tolerance for a sum of fidelities below a number of fits, as in ``search.budget``.
-TOLERANCE = 1e-6
+from ensemble_search.search.budget import TOLERANCE
 
 
 def unit(study: Mapping[str, Any]) -> str:

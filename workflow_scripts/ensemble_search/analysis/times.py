@@ -18,9 +18,9 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
     -------
     times
         Index: searches. ``runs``; mean wall-clock seconds per run: ``fit`` (fitting and
-        predicting), ``suggest`` and ``rest`` (of the jobs: starting workers, reading, writing; NaN
-        if missing from older results); ``outside``: share of the three outside fitting; ``hours``:
-        all three, over all runs; ``cpu_hours``: CPU time of all evaluations.
+        predicting), ``suggest`` and ``rest`` (of the jobs: starting workers, reading, writing);
+        ``outside``: share of the three outside fitting; ``hours``: all three, over all runs;
+        ``cpu_hours``: CPU time of all evaluations.
     """
     columns = ["runs", "fit", "suggest", "rest", "outside", "hours", "cpu_hours"]
     if observations.empty:
@@ -33,11 +33,11 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
     )
     table["fit"] = table["fit_seconds"] / table["runs"]
     table["suggest"] = table["suggest_seconds"] / table["runs"]
-    rest = _rest(manifests).groupby("search").sum(min_count=1, skipna=False).reindex(table.index)
+    rest = manifests.groupby("search")["rest_seconds"].sum()
     table["rest"] = rest / table["runs"]
     total = table["fit_seconds"] + table["suggest_seconds"] + rest
     table["outside"] = 1 - table["fit_seconds"] / total.where(total > 0)
-    table["hours"] = total.fillna(table["fit_seconds"] + table["suggest_seconds"]) / 3600
+    table["hours"] = total / 3600
     table["cpu_hours"] = table["cpu_seconds"] / 3600
     return table[columns]
 
@@ -53,7 +53,7 @@ def total(times: pd.DataFrame, replayed: bool) -> str:
         Whether the searches were replayed on tables.
     """
     runs = times["runs"]
-    own = (runs * (times["suggest"] + times["rest"].fillna(0))).sum()
+    own = (runs * (times["suggest"] + times["rest"])).sum()
     fit = (runs * times["fit"]).sum()
     if replayed:
         return (
@@ -61,15 +61,6 @@ def total(times: pd.DataFrame, replayed: bool) -> str:
             "the tables were made (wall-clock time)"
         )
     return f"{duration(own + fit)} of search in total (wall-clock time)"
-
-
-def _rest(manifests: pd.DataFrame) -> pd.Series:
-    """Seconds of every job spent neither on fitting nor on suggesting, by search."""
-    names = ["search", "rest_seconds", "job_seconds", "wall_seconds", "resumed_after"]
-    table = manifests.reindex(columns=names).set_index("search").astype(float)
-    # Older results only have the seconds of the last attempt, here also the first.
-    only = (table["job_seconds"] - table["wall_seconds"]).where(table["resumed_after"] == 0)
-    return table["rest_seconds"].fillna(only)
 
 
 def suggest_curves(observations: pd.DataFrame) -> pd.DataFrame:

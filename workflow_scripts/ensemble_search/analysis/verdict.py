@@ -1,7 +1,8 @@
 """A reader's first questions, answered: which method wins, by how much, and how certainly."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -81,7 +82,7 @@ def verdict(
     rank = f"{places.iloc[0]:.2f} of {scope}"
     alone = _alone(leaders, single)
     if len(leaders) > 1:
-        text = f"{_and(leaders)} share the lowest average rank in test {losses.title}, {rank}."
+        text = f"{listed(leaders)} share the lowest average rank in test {losses.title}, {rank}."
         means = ", ".join(f"{m} {losses.text(summary.loc[m, 'error'])}" for m in leaders)
         means = f"Their mean test {losses.plural} over the data sets: {means}."
         sentences = [means, alone, _power(final), _reach(compared, splits)]
@@ -112,7 +113,7 @@ def _alone(leaders: list[str], single: Collection[str]) -> str:
     if not alone:
         return ""
     does, their = ("delivers", "its") if len(alone) == 1 else ("deliver", "their")
-    return f"{_and(alone)} {does} the single best pipeline of {their} search, not an ensemble."
+    return f"{listed(alone)} {does} the single best pipeline of {their} search, not an ensemble."
 
 
 def _summary(final: pd.DataFrame) -> pd.DataFrame:
@@ -144,10 +145,10 @@ def _margins(summary: pd.DataFrame, leader: str, runners: list[str], losses: Los
         side = "below" if row["difference"] >= 0 else "above"
         parts.append(f"{losses.size(row['difference'])} {side} that of {runner} ({numbers})")
     own = losses.text(summary.loc[leader, "error"])
-    shared = f"shared by {_and(runners)}" if len(runners) > 1 else f"that of {runners[0]}"
+    shared = f"shared by {listed(runners)}" if len(runners) > 1 else f"that of {runners[0]}"
     return (
         f"The next average rank is {summary.loc[runners[0], 'rank']:.2f}, {shared}. "
-        f"{leader}'s mean test {losses.title} ({own}), {where}, is {_and(parts)}."
+        f"{leader}'s mean test {losses.title} ({own}), {where}, is {listed(parts)}."
     )
 
 
@@ -172,7 +173,7 @@ def _sure(
             for runner in runners
             if p[runner] > ALPHA or wilcoxon.rank_biserial(errors[runner], errors[leader]) <= 0
         ]
-        against = _and([f"against {runner} {p_is(p[runner])}" for runner in runners])
+        against = listed([f"against {runner} {p_is(p[runner])}" for runner in runners])
         return (
             not unsure,
             _lead(unsure, runners, "is not") if unsure else _lead(runners, runners, "is"),
@@ -218,7 +219,7 @@ def _lead(names: list[str], runners: list[str], verb: str) -> str:
 def _of(names: list[str], runners: list[str]) -> str:
     """Name some of the runners-up: ``B, the runner-up``, or one of several, ``B, a runner-up``."""
     article = ("a " if len(names) == 1 else "") if len(names) < len(runners) else "the "
-    return f"{_and(names)}, {article}runner{'s' if len(names) > 1 else ''}-up"
+    return f"{listed(names)}, {article}runner{'s' if len(names) > 1 else ''}-up"
 
 
 def _lowest(summary: pd.DataFrame, leader: str, runners: list[str], losses: Losses) -> str:
@@ -252,7 +253,7 @@ def _seen(detectable: pd.Series, leader: str, losses: Losses) -> str:
         for name, d in detectable.items()
     ]
     return (
-        f"This study can detect a difference {_and(sizes)}, with {100 * effects.POWER:g} % power "
+        f"This study can detect a difference {listed(sizes)}, with {100 * effects.POWER:g} % power "
         f"(two-sided t-test over the data sets at {100 * effects.LEVEL:g} %)."
     )
 
@@ -261,7 +262,7 @@ def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -
     row, places = summary.loc[reference], summary["rank"].round(9)
     place = int((places < places[reference]).sum()) + 1
     equal = [m for m in places.index[places == places[reference]] if m != reference]
-    shared = f", shared with {_and(equal)}" if equal else ""
+    shared = f", shared with {listed(equal)}" if equal else ""
     return (
         f"{reference}, the reference method, has average rank {row['rank']:.2f} (place {place} of "
         f"{len(summary)}{shared}); its mean test {losses.title} is "
@@ -313,8 +314,10 @@ def _scope(compared: Comparison) -> str:
     return f"{counted(n, 'data set')} and {counted(compared.runs, 'run')}"
 
 
-def _and(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+def listed(values: Iterable[Any]) -> str:
+    """Format values as in a sentence: ``1``, ``1 and 2``, ``1, 2 and 3``."""
+    *first, last = map(str, values)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def counted(count: int, noun: str) -> str:

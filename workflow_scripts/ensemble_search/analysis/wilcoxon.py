@@ -63,7 +63,7 @@ def _exact(difference: np.ndarray) -> float:
     return float(min(1.0, 2 * tail / 2.0 ** len(ranks)))
 
 
-def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.DataFrame:
+def compare(final: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Test every method against the reference on each data set, over paired repeats.
 
     Parameters
@@ -72,15 +72,13 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
         Errors, index (dataset, repeat), one column per method.
     reference
         The column to compare the others with.
-    alpha
-        Level of significance.
 
     Returns
     -------
     tests
         Columns ``dataset``, ``method``, ``pairs``, ``difference`` (mean error of the method minus
         that of the reference), ``p``, and ``outcome``, from the reference's point of view:
-        ``better`` (the reference has the lower mean and rank sum, and p <= alpha), ``same`` or
+        ``better`` (the reference has the lower mean and rank sum, and p <= ALPHA), ``same`` or
         ``worse``.
     """
     rows = []
@@ -88,13 +86,13 @@ def compare(final: pd.DataFrame, reference: str, alpha: float = ALPHA) -> pd.Dat
         for method in final.columns.drop(reference):
             theirs, ours = group[method], group[reference]
             p, difference = signed_rank(theirs, ours), (theirs - ours).mean()
-            outcome = _outcome(theirs, ours, p, alpha)
+            outcome = _outcome(theirs, ours, p)
             rows.append((dataset, method, len(group), difference, p, outcome))
     columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> pd.DataFrame:
+def one_sample(final: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
     """Test every method's repeats against one number per data set, the error of a single run.
 
     The number is treated as exact: the test ignores how another run of that system would differ.
@@ -107,15 +105,13 @@ def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> 
         Errors, index (dataset, repeat), one column per method.
     values
         Error of the single run, by data set; data sets without one are left out.
-    alpha
-        Level of significance.
 
     Returns
     -------
     tests
         Columns as in :func:`compare`, but ``difference`` is the method's mean error minus the
         number, and ``outcome`` is from the method's point of view: ``better`` if its mean and rank
-        sum are lower and p <= alpha.
+        sum are lower and p <= ALPHA.
     """
     rows = []
     for dataset, group in final.groupby(level="dataset", sort=False):
@@ -123,19 +119,19 @@ def one_sample(final: pd.DataFrame, values: pd.Series, alpha: float = ALPHA) -> 
         for method in final.columns if np.isfinite(value) else ():
             single = np.full(len(group), value)
             p, difference = signed_rank(group[method], single), (group[method] - value).mean()
-            outcome = _outcome(single, group[method], p, alpha)
+            outcome = _outcome(single, group[method], p)
             rows.append((dataset, method, len(group), difference, p, outcome))
     columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _outcome(x: np.ndarray, y: np.ndarray, p: float, alpha: float) -> str:
+def _outcome(x: np.ndarray, y: np.ndarray, p: float) -> str:
     """Describe y relative to x: ``better``, ``same`` or ``worse``.
 
     If mean and tested ranks disagree, as after a single failure, the outcome is ``same``.
     """
     means, sums = np.sign(np.mean(np.asarray(x) - np.asarray(y))), np.sign(rank_biserial(x, y))
-    return "same" if p > alpha or means != sums else "better" if sums > 0 else "worse"
+    return "same" if p > ALPHA or means != sums else "better" if sums > 0 else "worse"
 
 
 def counts(tests: pd.DataFrame) -> pd.DataFrame:

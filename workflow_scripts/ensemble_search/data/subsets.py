@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data.rows import share_of_rows
-from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.low_rank import swap_features
-from ensemble_search.dpp.strata import sample_strata
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
@@ -16,6 +14,8 @@ from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 FOURIER = 200
 #: Number of rows whose median distance is the kernel's length scale.
 SAMPLE = 600
+#: How much similarity counts in the k-DPPs; at 1, they would draw at most as many rows as features.
+ALPHA = 0.99
 
 
 def choose(
@@ -37,8 +37,7 @@ def choose(
     classes
         Labels by code; empty in regression.
     settings
-        ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel``, ``alpha``, ``balanced`` (see
-        docs/studies.md).
+        ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel`` (see docs/studies.md).
     seed
         Seed of the draw.
     folds
@@ -54,8 +53,7 @@ def choose(
     ------
     UserError
         If a class is left without rows, or with only one although there are folds; there are fewer
-        rows than folds; a class has fewer rows than cells; the kernel's rank is below the number of
-        rows; or a setting for classes is used in a regression.
+        rows than folds; or the kernel needs classes in a regression.
     """
     k = max(1, round(settings["share"] * len(labels)))
     rng = np.random.default_rng([*np.atleast_1d(seed).tolist(), k])
@@ -64,7 +62,9 @@ def choose(
     elif settings["by"] != "k-dpp":
         rows = rng.permutation(len(labels))[:k]
     else:
-        rows = _k_dpp(X, labels, classes, settings, k, rng)
+        task = CLASSIFICATION if len(classes) else REGRESSION
+        groups = labels if kernel(settings, task) == "product" else None
+        rows = swap_features(fourier_features(X, rng), k, ALPHA, rng, groups=groups).items
     what = f"train_rows.share: {settings['share']:g} of the training rows, {k},"
     if len(rows) < folds:
         raise UserError(f"{what} are fewer than split.folds, {folds}; raise it")
@@ -86,7 +86,6 @@ def diverse_bags(
     bags: int,
     share: float,
     by: str,
-    alpha: float,
     seed: int,
 ) -> list[np.ndarray]:
     """Draw bags of training rows; see ``ensembles.diverse_bagging.DiverseBagging``.
@@ -101,8 +100,6 @@ def diverse_bags(
         Number of rows of a bag, as a share of all n.
     by
         ``k-dpp``, ``separate``, ``markov`` or ``uniform``.
-    alpha
-        Parameter of the k-DPPs, in [0, 1 - 1e-5].
     seed
         Seed of the draws.
 
@@ -125,17 +122,17 @@ def diverse_bags(
     features = fourier_features(X, rng)
     groups = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
     if by == "k-dpp":
-        union = swap_features(features, bags * size, alpha, rng, groups=groups).items
+        union = swap_features(features, bags * size, ALPHA, rng, groups=groups).items
         return list(rng.permutation(union).reshape(bags, size))
     drawn: list[np.ndarray] = []
     for _ in range(bags):
         if by == "markov":
             given = drawn[-1] if drawn else None
-            chain = swap_features(features, size, alpha, rng, groups=groups, given=given)
+            chain = swap_features(features, size, ALPHA, rng, groups=groups, given=given)
             drawn.append(chain.items)
             continue
         left = np.setdiff1d(everything, np.concatenate([*drawn, everything[:0]]))
-        chain = swap_features(features[left], size, alpha, rng, groups=groups[left])
+        chain = swap_features(features[left], size, ALPHA, rng, groups=groups[left])
         drawn.append(left[chain.items])
     return drawn
 
@@ -159,69 +156,21 @@ def _bag_size(rows: int, share: float) -> int:
     return max(1, int(share * rows + 1e-9))
 
 
-def default_kernel(task: str) -> str:
-    """Return the default ``kernel`` of a k-DPP of training rows."""
-    return "product" if task == CLASSIFICATION else "features"
+def kernel(settings: Mapping[str, Any], task: str) -> str:
+    """Return the ``kernel`` of a k-DPP of training rows, or the default for the task.
 
-
-def _k_dpp(X, labels, classes, settings, k: int, rng: np.random.Generator) -> np.ndarray:
-    task = CLASSIFICATION if len(classes) else REGRESSION
-    kernel = settings.get("kernel") or default_kernel(task)
-    if kernel != "features" and not len(classes):
+    Raises
+    ------
+    UserError
+        If it needs classes, and the task is a regression.
+    """
+    if task != REGRESSION:
+        return settings.get("kernel") or "product"
+    if settings.get("kernel") == "product":
         raise UserError(
-            f"train_rows.kernel: '{kernel}' needs classes, and this is a regression; take features"
+            "train_rows.kernel: 'product' needs classes, and this is a regression; take features"
         )
-    alpha, balanced = settings["alpha"], settings["balanced"]
-    if balanced and not len(classes):
-        raise UserError("train_rows.balanced: a regression has no classes to balance")
-    sizes = np.bincount(labels) if len(classes) else None
-    weights = 1 / np.sqrt(sizes) if balanced and sizes is not None else None
-    if kernel == "cells":
-        return sample_strata(_cells(labels, classes, k, balanced, rng), k, alpha, rng)
-    if kernel == "labels":
-        _check_rank(k, len(classes) if alpha == 1 else k, kernel)
-        return sample_strata(labels, k, alpha, rng, weights)
-    groups = labels if kernel == "product" else None
-    quality = None if weights is None else weights[labels]
-    features = fourier_features(X, rng)
-    if alpha < 1:
-        return swap_features(features, k, alpha, rng, quality, groups).items
-    if groups is not None:  # one block of columns per class
-        own = np.eye(len(classes))[labels]
-        features = (own[:, :, None] * features[:, None]).reshape(len(X), -1)
-    ensemble = LEnsemble.from_features(features, quality)
-    _check_rank(k, ensemble.rank, kernel)
-    return ensemble.sample(rng, k)
-
-
-def _check_rank(k: int, rank: int, kernel: str) -> None:
-    if k > rank:
-        raise UserError(
-            f"train_rows.alpha: 1 with kernel '{kernel}' can draw {rank} of these rows, and share "
-            f"asks for {k}; lower alpha or share"
-        )
-
-
-def _cells(labels, classes, k: int, balanced: bool, rng: np.random.Generator) -> np.ndarray:
-    """Divide each class's rows at random into cells of nearly equal size; k cells in total."""
-    sizes = np.bincount(labels)
-    wanted = np.full(len(sizes), k / len(sizes)) if balanced else k * sizes / len(labels)
-    counts = np.floor(wanted).astype(int)
-    most = np.argsort(counts - wanted, kind="stable")[: k - counts.sum()]  # largest remainders
-    counts[most] += 1
-    for count, size, name in zip(counts, sizes, classes, strict=True):
-        if not 1 <= count <= size:
-            advice = "raise share" if count < 1 else "lower share"
-            raise UserError(
-                f"train_rows.kernel: {count} cells for class '{name}', which has {size} rows; "
-                + advice
-                + (" or take balanced: false" if balanced else "")
-            )
-    cells = np.empty(len(labels), dtype=int)
-    for code, (count, first) in enumerate(zip(counts, np.cumsum(counts) - counts, strict=True)):
-        members = rng.permutation(np.flatnonzero(labels == code))
-        cells[members] = first + np.arange(len(members)) % count
-    return cells
+    return "features"
 
 
 def fourier_features(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:

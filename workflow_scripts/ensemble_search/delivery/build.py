@@ -365,10 +365,6 @@ class Delivery:
             self._whole_in_onnx(ensemble, parity)
         write_json(folder / "parity.json", parity)
         card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
-        if self.settings["joblib"]:
-            import joblib
-
-            joblib.dump(ensemble, folder / "ensemble.joblib", compress=3)
         self._write(manifest)
         load_ensemble(folder)
 

@@ -25,6 +25,7 @@ from ensemble_search.data.preparation import (
     Preparation,
 )
 from ensemble_search.delivery import measures
+from ensemble_search.delivery.measures import DAY
 from ensemble_search.delivery.onnx_export import INPUT, OPERATORS, TOLERANCE, NotConvertible
 from ensemble_search.metrics.base import TIE
 from ensemble_search.runtime.names import MISSING
@@ -32,7 +33,6 @@ from ensemble_search.runtime.names import MISSING
 #: Prefix of names that are not columns.
 OWN = "/"
 LABEL, PROBABILITIES, VALUE = "label", "probabilities", "value"
-DAY = 86_400_000_000
 NEVER = np.iinfo(np.int64).min
 #: Range of the dates used to check a graph.
 YEARS = "1900-01-01", "2100-01-01"

@@ -17,7 +17,6 @@ from ensemble_search.dpp.checks import (
     check_size,
     not_semidefinite,
     number,
-    real,
 )
 from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.graded import graded
@@ -100,67 +99,7 @@ class LEnsemble:
         keep = values > max(noise, -values[-1])
         values, vectors = np.sqrt(values[keep]), vectors[:, keep]
         error = np.finfo(float).eps * values[:1] ** 2 / values[-1:]
-        return cls._weighted(vectors, values, logs + np.log(scales), error, items, len(quality))
-
-    @classmethod
-    def from_features(cls, features: np.ndarray, quality: np.ndarray | None = None) -> "LEnsemble":
-        """Decompose L = diag(q) B B^T diag(q) of low rank without forming it; O(N D^2).
-
-        This is the dual form. It computes singular values of B instead of eigenvalues of B^T B, so
-        that, at N = 3000, eigenvalues of B B^T down to 1e-24 of the largest count as positive.
-
-        Parameters
-        ----------
-        features
-            B, (N, D); the similarity of two items is the inner product of their rows.
-        quality
-            q, (N,), non-negative; default all 1.
-
-        Raises
-        ------
-        UserError
-            If B is not two-dimensional, anything is complex or not finite, or a quality is
-            negative.
-        """
-        features = real(features, "features")
-        if features.ndim != 2 or not features.size:
-            raise UserError(f"features must be a matrix, have the shape {features.shape}")
-        if not np.isfinite(features).all():
-            raise UserError("features must be finite")
-        quality = check_quality(quality, len(features))
-        items = np.flatnonzero(quality)
-        if not len(items):
-            return cls(np.empty(0), np.empty((len(quality), 0)))
-        features, logs = features[items], np.log(quality[items])
-        scales = _scales(np.abs(features).max(axis=1), logs)
-        vectors, values, _ = np.linalg.svd(features / scales[:, None], full_matrices=False)
-        error = np.finfo(float).eps * values[:1]
-        keep = values > max(features.shape) * error
-        return cls._weighted(
-            vectors[:, keep], values[keep], logs + np.log(scales), error, items, len(quality)
-        )
-
-    @classmethod
-    def _weighted(
-        cls,
-        vectors: np.ndarray,
-        values: np.ndarray,
-        logs: np.ndarray,
-        error: np.ndarray,
-        items: np.ndarray,
-        n_items: int,
-    ) -> "LEnsemble":
-        """Apply the qualities to ``items`` of ``n_items``.
-
-        Parameters
-        ----------
-        vectors, values
-            Eigenvectors of the items' similarity, and square roots of its eigenvalues.
-        logs
-            Logarithms of the qualities.
-        error
-            Rounding error of the rows of vectors times values, (1,), or (0,) at rank 0.
-        """
+        logs += np.log(scales)
         most = logs.max()
         weights = np.exp(logs - most)
         log_values = np.log(values)
@@ -173,7 +112,7 @@ class LEnsemble:
             log_values = np.log(values)
         else:
             vectors, log_values = graded(vectors * values, logs - most, error[0])
-        whole = np.zeros((n_items, len(log_values)))
+        whole = np.zeros((len(quality), len(log_values)))
         whole[items] = vectors
         return cls(2 * (log_values + most), whole)
 

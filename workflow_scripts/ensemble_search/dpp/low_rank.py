@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_quality, check_size, real
+from ensemble_search.dpp.checks import check_size, number, real
 from ensemble_search.dpp.generator import check_generator
-from ensemble_search.dpp.mcmc import WIDE, Chain, check_steps
-from ensemble_search.dpp.strata import check_alpha, check_strata, integers
+from ensemble_search.dpp.mcmc import Chain, check_steps
 from ensemble_search.runtime.errors import UserError
 
 #: Number of accepted swaps after which an inverse is recomputed from scratch.
@@ -22,17 +21,16 @@ def swap_features(
     k: int,
     alpha: float,
     rng: np.random.Generator,
-    quality: np.ndarray | None = None,
     groups: np.ndarray | None = None,
     steps: int | None = None,
     given: np.ndarray | None = None,
 ) -> Chain:
-    """Draw k of N items by the kernel L = diag(q) ((1 - alpha) I + alpha S) diag(q).
+    """Draw k of N items by the kernel L = (1 - alpha) I + alpha S.
 
     The similarity S is the inner product of the items' features, and 0 for items of different
     groups. By the matrix determinant lemma, det L_A is (1 - alpha)^k times the determinants of
-    I + alpha / (1 - alpha) B^T B of the groups, where B are the features of the members in a group,
-    times their squared qualities. A step therefore costs O(D^2) for any k.
+    I + alpha / (1 - alpha) B^T B of the groups, where B are the features of the members in a group.
+    A step therefore costs O(D^2) for any k.
 
     Parameters
     ----------
@@ -41,17 +39,14 @@ def swap_features(
     k
         Size of the set.
     alpha
-        At least 0 and, for features of norm 1, at most 1 - 1e-5; 0 gives uniform sets (if q is 1).
+        At least 0 and, for features of norm 1, at most 1 - 1e-5; 0 gives uniform sets.
     rng
         Generator.
-    quality
-        q, (N,), positive; default all 1.
     groups
         Group of every item, (N,): integers from 0; default one group.
     steps
         Number of attempted swaps of a uniformly drawn member for a uniformly drawn other item;
-        default max(1000, 100 k, 10 (N - g)). The start is a uniform set or, if qualities differ by
-        more than a factor of 1000, the items with the largest qualities.
+        default max(1000, 100 k, 10 (N - g)). The start is a uniform set.
     given
         Other items, (g,), also in the set: the k are drawn conditionally on them. Default none.
 
@@ -64,8 +59,7 @@ def swap_features(
     ------
     UserError
         If k is not from 1 to N - g, alpha is negative or too close to 1 for the features' norms,
-        steps are negative, shapes differ, values are not finite or not positive, or an argument has
-        the wrong type.
+        steps are negative, shapes differ, values are not finite, or an argument has the wrong type.
     """
     check_generator(rng)
     features = np.ascontiguousarray(real(features, "features"))
@@ -74,7 +68,9 @@ def swap_features(
     given = _check_given(given, len(features))
     possible = np.setdiff1d(np.arange(len(features)), given)
     k = check_size(k, len(possible), "the number of items")
-    alpha = check_alpha(alpha)
+    if not 0 <= number(alpha) <= 1:
+        raise UserError(f"alpha is {alpha!r}, must be a number from 0 to 1")
+    alpha = number(alpha)
     with np.errstate(over="ignore"):
         norm = float(np.square(features).sum(axis=1).max())
     if not np.isfinite(norm):
@@ -86,17 +82,11 @@ def swap_features(
             "which rounding would decide beyond"
         )
     steps = check_steps(steps, k, len(possible))
-    if k == len(possible) or (alpha == 0 and quality is None):
+    if k == len(possible) or alpha == 0:
         steps = 0  # the start is the draw
-    quality = check_quality(quality, len(features))
-    if not quality.all():
-        raise UserError("qualities must be positive")
-    groups = np.zeros(len(features), dtype=int) if groups is None else groups
-    groups = check_strata(groups, len(features), "groups")
+    groups = _check_groups(groups, len(features))
     factor = alpha / (1 - alpha)
     items = rng.permutation(possible)
-    if quality[possible].min() < quality[possible].max() / WIDE:
-        items = items[np.argsort(-quality[items], kind="stable")]
     members, outside = items[:k].copy(), items[k:].copy()
 
     def rows(group: int) -> np.ndarray:
@@ -104,10 +94,8 @@ def swap_features(
         return features[own[groups[own] == group]]
 
     blocks = [_Block(factor, rows(group)) for group in range(groups.max() + 1)]
-    log_quality = 2 * np.log(quality)
-    whole = np.concatenate([members, given])
-    constant = len(whole) * math.log1p(-alpha)
-    log_det = sum(block.log_det for block in blocks) + float(log_quality[whole].sum()) + constant
+    constant = (k + len(given)) * math.log1p(-alpha)
+    log_det = sum(block.log_det for block in blocks) + constant
     log_dets = np.empty(steps + 1)
     log_dets[0] = log_det
     accepted = 0
@@ -122,7 +110,7 @@ def swap_features(
         ratio = kept * (1 + factor * float(other @ solution))
         if leaves is joins:
             ratio += (factor * float(own @ solution)) ** 2
-        log_ratio = math.log(max(ratio, 1e-300)) + float(log_quality[v] - log_quality[u])
+        log_ratio = math.log(max(ratio, 1e-300))
         if uniform[step - 1] < math.exp(min(log_ratio, 0.0)):
             accepted += 1
             members[out], outside[new] = v, u
@@ -136,11 +124,31 @@ def swap_features(
     return Chain(members, None, log_dets, accepted)
 
 
+def _check_groups(groups: np.ndarray | None, n_items: int) -> np.ndarray:
+    groups = _integers(np.zeros(n_items, int) if groups is None else groups, "groups")
+    if groups.shape != (n_items,):
+        raise UserError(f"groups must be {n_items} integers")
+    if not 0 <= groups.min(initial=0) <= groups.max(initial=0) < n_items:
+        raise UserError(f"groups must be numbered from 0, below the number of items, {n_items}")
+    return groups
+
+
 def _check_given(given: np.ndarray | None, n_items: int) -> np.ndarray:
-    given = integers(np.empty(0, int) if given is None else given, "given items")
+    given = _integers(np.empty(0, int) if given is None else given, "given items")
     if len(np.unique(given)) < len(given) or not np.isin(given, range(n_items)).all():
         raise UserError(f"given items must be different integers from 0 to {n_items - 1}")
     return given
+
+
+def _integers(values: np.ndarray, what: str) -> np.ndarray:
+    """Return ``values``, called ``what``, as an array; UserError unless they are integers, (n,)."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of different lengths
+        array = np.empty(())
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+        raise UserError(f"{what} must be a list of integers")
+    return array.astype(int, copy=False)
 
 
 class _Block:

@@ -1,6 +1,6 @@
 """Agnostic Bayes: models weighted by how often they are best (Lacoste et al., ICML 2014)."""
 
-from typing import Literal
+from collections.abc import Iterator
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,8 @@ class AgnosticBayes(Ensemble):
     rows as a sample. A metric that is not a mean over samples, such as ``auc``, is computed on the
     rows of each bootstrap; if these have a single class, all models tie. The optimizer ``esmbo``
     with the same number of bootstraps uses the same ones: with that search, this is the paper's
-    ESMBO; with ``random``, it is its baseline ERS.
+    ESMBO; with ``random``, it is its baseline ERS. Members vote with their weights, and vote shares
+    are the ensemble's probabilities; in regression, the prediction is the weighted mean.
 
     Attributes
     ----------
@@ -29,15 +30,10 @@ class AgnosticBayes(Ensemble):
     ratio
         Size of a bootstrap over the number of validation rows. Default 1, as in the paper; the
         authors' code has 0.5, which spreads the weight over more models.
-    combine
-        ``vote`` (default, as in the paper): members vote with their weights, and vote shares are
-        the ensemble's probabilities. ``mean``: weighted mean of the probabilities. Regression
-        allows only the mean.
     """
 
     bootstraps: int | None = Field(None, ge=1, le=_bootstraps.MOST)
     ratio: float = Field(1.0, gt=0, le=1)
-    combine: Literal["vote", "mean"] = "vote"
 
     def planned(self, evaluations: int | None) -> "AgnosticBayes":
         """See :meth:`Ensemble.planned`."""
@@ -49,29 +45,23 @@ class AgnosticBayes(Ensemble):
         """See :meth:`Ensemble.build`."""
         return self.build_prefixes(pool)[-1]
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; the losses are computed once."""
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; the losses are computed once."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         if not len(ok):
-            return [None] * len(pool.errors)
+            return
         numbers = range(self.bootstraps or _bootstraps.number(None))
         counts = _bootstraps.counts(numbers, len(pool.labels), self.ratio, pool.seed)
         losses = _bootstraps.losses(counts, pool.labels, pool.predictions[ok], pool.problem.metric)
         lowest = np.minimum.accumulate(losses)
-        votes = self.combine == "vote" and pool.problem.task == CLASSIFICATION
-        kind = _Votes if votes else Members
-        result: list[Members | None] = []
+        kind = _Votes if pool.problem.task == CLASSIFICATION else Members
         members = None
-        n = 0
-        for error in pool.errors:
-            if not np.isnan(error):
-                n += 1
-                if (losses[n - 1] == lowest[n - 1]).any():  # it is best on some bootstrap
-                    best = losses[:n] == lowest[n - 1]
-                    weights = (best / best.sum(axis=0)).mean(axis=1)
-                    members = kind(ok[:n][weights > 0], weights[weights > 0])
-            result.append(members)
-        return result
+        for n in range(len(ok)):
+            if (losses[n] == lowest[n]).any():  # it is best on some bootstrap
+                best = losses[: n + 1] == lowest[n]
+                weights = (best / best.sum(axis=0)).mean(axis=1)
+                members = kind(ok[: n + 1][weights > 0], weights[weights > 0])
+            yield members
 
 
 class _Votes(Members):

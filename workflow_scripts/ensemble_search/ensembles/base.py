@@ -1,7 +1,7 @@
 """Base of post-hoc ensembles: weights over stored predictions, for every iteration."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -213,7 +213,7 @@ class Ensemble(BaseModel, ABC):
         return np.empty(0, dtype=int)
 
     def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """Build the ensemble of every prefix of a pool; override this if there is a faster way.
+        """Build the ensemble of every prefix of a pool.
 
         Returns
         -------
@@ -222,13 +222,21 @@ class Ensemble(BaseModel, ABC):
             nothing changed, and None until an evaluation has succeeded.
         """
         result: list[Members | None] = []
-        members = None
-        for n, error in enumerate(pool.errors, start=1):
+        members, grown = None, self.after_each_success(pool)
+        for error in pool.errors:
             if not np.isnan(error):
-                built = self.build(pool.first(n))
+                built = next(grown)
                 members = members if built and built.same(members) else built
             result.append(members)
         return result
+
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """Yield the ensemble of all prefixes that end with a success, in order.
+
+        Override this if there is a faster way than :meth:`build` for each.
+        """
+        for n in np.flatnonzero(~np.isnan(pool.errors)).tolist():
+            yield self.build(pool.first(n + 1))
 
 
 def lowest(errors: np.ndarray, size: int) -> np.ndarray:

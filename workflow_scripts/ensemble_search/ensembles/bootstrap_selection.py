@@ -16,15 +16,13 @@ class BootstrapSelection(GreedyEnsemble):
 
     Selection minimises the loss on the validation rows and also fits their noise, increasingly so
     in long searches: among hundreds of models, some combination is right by chance. Each bootstrap
-    has different noise, which averaging cancels. With one round, this is ``agnostic-bayes`` with
-    ``combine: mean``, except for ties.
+    has different noise, which averaging cancels. With one round, the weights are those of
+    ``agnostic-bayes``, except for ties.
 
     Attributes
     ----------
     bootstraps
         Number of bootstraps. Default 25.
-    ratio
-        Size of a bootstrap over the number of validation rows. Default 1.
     size
         Rounds on each bootstrap. Default 5.
     ties, metric
@@ -32,7 +30,6 @@ class BootstrapSelection(GreedyEnsemble):
     """
 
     bootstraps: int = Field(25, ge=1, le=_bootstraps.MOST)
-    ratio: float = Field(1.0, gt=0, le=1)
     size: int = Field(5, ge=1, le=1000)
 
     def build(self, pool: Pool) -> Members | None:
@@ -47,10 +44,9 @@ class BootstrapSelection(GreedyEnsemble):
             counts[chosen.indices] += np.rint(chosen.weights * self.size).astype(int)
         return self._members(counts, ok)
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`."""
-        succeeded = ~np.isnan(pool.errors)
-        ok = np.flatnonzero(succeeded)
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
         # Row t: how often each model is selected from the first t + 1.
         counts = np.zeros((len(ok), len(ok)), dtype=int)
         for predictions, labels, seed in self._drawn(pool, ok):
@@ -58,24 +54,15 @@ class BootstrapSelection(GreedyEnsemble):
             found = paths(predictions, labels, self.size, seed, self.ties, metric)
             for row, (path, _) in zip(counts, found, strict=True):
                 np.add.at(row, path, 1)
-        result: list[Members | None] = []
-        members, n = None, 0
-        for new in succeeded:
-            if new:
-                if n == 0 or (counts[n] != counts[n - 1]).any():
-                    members = self._members(counts[n], ok)
-                n += 1
-            result.append(members)
-        return result
+        for row in counts:
+            yield self._members(row, ok)
 
     def _drawn(
         self, pool: Pool, ok: np.ndarray
     ) -> Iterator[tuple[list[np.ndarray], np.ndarray, int]]:
         """Yield predictions, labels and the seed of random ties on each bootstrap."""
         for number in range(self.bootstraps):
-            drawn = _bootstraps.counts(
-                range(number, number + 1), len(pool.labels), self.ratio, pool.seed
-            )[0]
+            drawn = _bootstraps.counts(range(number, number + 1), len(pool.labels), 1, pool.seed)[0]
             rows = np.repeat(np.arange(len(drawn)), drawn)
             seed = int(np.random.default_rng([pool.seed, number]).integers(2**31))
             yield [pool.predictions[i][rows] for i in ok], pool.labels[rows], seed

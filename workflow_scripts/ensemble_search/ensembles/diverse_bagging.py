@@ -1,6 +1,6 @@
 """The best pipeline, refitted on diverse bags of training rows (Dodge's proposal, Section 5)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -30,8 +30,6 @@ class DiverseBagging(Ensemble):
         one bag after the other, by a k-DPP on the remaining rows. ``markov``: each bag by a k-DPP
         given the previous bag (Affandi, Kulesza and Fox, 2012). ``uniform``: each bag independently
         and uniformly (subagging).
-    alpha
-        How much similarity matters in the k-DPPs, in [0, 1 - 1e-5]; default 0.99.
     """
 
     refits: ClassVar[bool] = True
@@ -40,12 +38,9 @@ class DiverseBagging(Ensemble):
     bags: int = Field(5, ge=2, le=1000)
     share: float = Field(0.15, gt=0, lt=1)
     by: Literal["k-dpp", "separate", "markov", "uniform"] = "k-dpp"
-    alpha: float = Field(0.99, ge=0, le=1 - 1e-5)
 
     @model_validator(mode="after")
     def _consistent(self) -> "DiverseBagging":
-        if self.by == "uniform" and self.alpha != type(self).model_fields["alpha"].default:
-            raise ValueError("'alpha' is a setting of k-DPPs; remove it, or take another 'by'")
         if self.by in ("k-dpp", "separate") and self.bags * self.share > 1:
             raise ValueError(
                 f"{self.bags} disjoint bags with a share of {self.share:g} each are more than all "
@@ -67,24 +62,19 @@ class DiverseBagging(Ensemble):
         """See :meth:`Ensemble.unfitted`."""
         return members.indices[:0] if isinstance(members, _Bags) else members.indices
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; refits each evaluation that is ever the best."""
-        best: list[int | None] = []
-        last = None
-        for i, error in enumerate(pool.errors):
-            if not np.isnan(error) and (last is None or error < pool.errors[last]):
-                last = i
-            best.append(last)
-        needed = sorted({i for i in best if i is not None})
-        if not needed:
-            return [None] * len(best)
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; refits each evaluation that is ever the best."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
+        if not len(ok):
+            return
+        best = [int(ok[pool.errors[ok[:n]].argmin()]) for n in range(1, len(ok) + 1)]
+        needed = sorted(set(best))
         assert pool.refit is not None
         assert pool.train_inputs is not None
         assert pool.train_labels is not None
         rows = diverse_bags(
-            pool.train_inputs, pool.train_labels, self.bags, self.share, self.by, self.alpha,
-            pool.seed,
-        )  # fmt: skip
+            pool.train_inputs, pool.train_labels, self.bags, self.share, self.by, pool.seed
+        )
         everything = np.arange(len(pool.train_labels))
         held = [np.setdiff1d(everything, bag) for bag in rows]
         members = {
@@ -93,7 +83,7 @@ class DiverseBagging(Ensemble):
             else Members(np.array([i]), np.ones(1))
             for i, refit in zip(needed, pool.refit(needed, held), strict=True)
         }
-        return [None if i is None else members[i] for i in best]
+        yield from (members[i] for i in best)
 
 
 @dataclass(frozen=True, eq=False)

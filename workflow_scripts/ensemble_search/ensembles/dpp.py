@@ -1,6 +1,6 @@
 """Accurate and diverse members by a determinantal point process (Kulesza and Taskar, 2012)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal
 
 import numpy as np
@@ -79,20 +79,12 @@ class Dpp(Ensemble):
         ok = np.flatnonzero(~np.isnan(pool.errors))
         return self._build(pool, ok, self._similarities(pool, ok)) if len(ok) else None
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; similarities are computed once."""
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; similarities are computed once."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
         similarities = self._similarities(pool, ok)
-        result: list[Members | None] = []
-        members = None
-        n = 0
-        for error in pool.errors:
-            if not np.isnan(error):
-                n += 1
-                built = self._build(pool, ok[:n], similarities[:n, :n])
-                members = members if built.same(members) else built
-            result.append(members)
-        return result
+        for n in range(1, len(ok) + 1):
+            yield self._build(pool, ok[:n], similarities[:n, :n])
 
     def _similarities(self, pool: Pool, ok: np.ndarray) -> np.ndarray:
         """Similarities of the successes; those of a prefix are the leading block."""

@@ -4,7 +4,6 @@ import numpy as np
 from pydantic import Field
 
 from ensemble_search.ensembles.base import Ensemble, Members, Pool
-from ensemble_search.ensembles.greedy.base import Ties
 from ensemble_search.ensembles.greedy.forward_selection import current
 from ensemble_search.ensembles.selection import select
 
@@ -22,13 +21,10 @@ class Population(Ensemble):
         Number of latest successes to select from; default 30, as in the DivBO paper.
     size
         Number of selection rounds. Default 25.
-    ties
-        How the selection breaks ties, as in ``Selection``. Default: at random.
     """
 
     population: int = Field(30, ge=1)
     size: int = Field(25, ge=1, le=1000)
-    ties: Ties = "random"
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""
@@ -40,7 +36,6 @@ class Population(Ensemble):
             pool.labels,
             self.size,
             pool.seed,
-            ties=self.ties,
             metric=pool.problem.metric,
         )
         return Members(alive[chosen.indices], chosen.weights)

@@ -37,15 +37,11 @@ class Selection(GreedyEnsemble):
     size
         Number of rounds; each selects one model, possibly one already selected. Default 25, as in
         the DivBO paper (Table 10 also has 100).
-    use_best
-        Keep only the shortest prefix of the selection with the lowest error, as AutoGluon does.
-        Default False: keep all rounds, as the DivBO paper and auto-sklearn do.
     ties, metric
         See ``GreedyEnsemble``.
     """
 
     size: int = Field(25, ge=1, le=1000)
-    use_best: bool = False
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`; applies :func:`select` to the successes."""
@@ -58,33 +54,23 @@ class Selection(GreedyEnsemble):
             self.size,
             pool.seed,
             ties=self.ties,
-            use_best=self.use_best,
             metric=self.minimised(pool.problem),
         )
         return Members(ok[chosen.indices], chosen.weights)
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; equal to :meth:`build` on every prefix."""
-        ok = ~np.isnan(pool.errors)
-        indices = np.flatnonzero(ok)
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; equal to :meth:`build` on every prefix."""
+        ok = np.flatnonzero(~np.isnan(pool.errors))
         chosen = paths(
-            [pool.predictions[i] for i in indices],
+            [pool.predictions[i] for i in ok],
             pool.labels,
             self.size,
             pool.seed,
             self.ties,
             self.minimised(pool.problem),
         )
-        result: list[Members | None] = []
-        members, counts = None, dict[int, int]()
-        for succeeded in ok:
-            if succeeded:
-                path, errors = next(chosen)
-                new = _counts(path, errors, self.use_best)
-                if new != counts:
-                    members, counts = _members(new, indices), new
-            result.append(members)
-        return result
+        for path, _ in chosen:
+            yield _members(path, ok)
 
 
 def select(
@@ -94,7 +80,6 @@ def select(
     seed: int = 0,
     *,
     ties: Ties = "random",
-    use_best: bool = False,
     metric: Metric = ERROR,
 ) -> Members:
     """Select an ensemble from one pool of successful evaluations.
@@ -107,7 +92,7 @@ def select(
         the second is used. Memory-mapped arrays are not fully copied.
     labels
         Validation labels, int, of shape (n_validation,).
-    size, ties, use_best
+    size, ties
         See :class:`Selection`.
     seed
         Seed for random ties. A model's draw depends only on (seed, round, its index), so that later
@@ -118,11 +103,11 @@ def select(
     Returns
     -------
     members
-        Indices into ``predictions``; weights are multiples of 1 / size (without ``use_best``).
+        Indices into ``predictions``; weights are multiples of 1 / size.
     """
     rounds = _Rounds(predictions, labels, size, seed, ties, metric)
     rounds.fill(len(predictions))
-    return _members(_counts(*rounds.path(), use_best), np.arange(len(predictions)))
+    return _members(rounds.path()[0], np.arange(len(predictions)))
 
 
 def paths(
@@ -270,13 +255,7 @@ class _Rounds:
         return right_probabilities(self.predictions[model], self.labels)
 
 
-def _counts(path: list[int], errors: list[float], use_best: bool) -> dict[int, int]:
-    """Count the selections of each model, by ascending index."""
-    kept = path[: int(np.argmin(errors)) + 1] if use_best else path
-    return {i: kept.count(i) for i in sorted(set(kept))}
-
-
-def _members(counts: dict[int, int], indices: np.ndarray) -> Members:
-    """Build the ensemble of counted models, keyed by positions in ``indices``."""
-    weights = np.array(list(counts.values()))
-    return Members(indices[list(counts)], weights / weights.sum())
+def _members(path: list[int], indices: np.ndarray) -> Members:
+    """Build the ensemble of the selected models, given as positions in ``indices``."""
+    chosen, counts = np.unique(path, return_counts=True)
+    return Members(indices[chosen], counts / len(path))

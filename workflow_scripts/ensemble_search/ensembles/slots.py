@@ -1,6 +1,6 @@
 """Ensemble optimization's own ensemble (DivBO paper, EO; Lévesque et al., UAI 2016)."""
 
-from itertools import pairwise
+from collections.abc import Iterator
 
 import numpy as np
 from pydantic import Field
@@ -27,16 +27,10 @@ class Slots(Ensemble):
         """See :meth:`Ensemble.build`."""
         return self.build_prefixes(pool)[-1] if len(pool.errors) else None
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; the rule is that of ``round_robin.fillings``."""
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; the rule is that of ``round_robin.fillings``."""
         ok = np.flatnonzero(~np.isnan(pool.errors))
-        result: list[Members | None] = [None] * len(pool.errors)
         models = [pool.predictions[i] for i in ok]
-        filled = fillings(models, pool.labels, self.size, pool.problem.metric)
-        members = None
-        for slots, (start, end) in zip(filled, pairwise([*ok, len(result)]), strict=True):
+        for slots in fillings(models, pool.labels, self.size, pool.problem.metric):
             indices, counts = np.unique(slots, return_counts=True)
-            built = Members(ok[indices], counts / len(slots))
-            members = members if built.same(members) else built
-            result[start:end] = [members] * (end - start)
-        return result
+            yield Members(ok[indices], counts / len(slots))

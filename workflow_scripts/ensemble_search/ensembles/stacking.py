@@ -1,7 +1,7 @@
 """Stacking: a model that learns to combine the best evaluations (DivBO paper, Table 9)."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -73,15 +73,15 @@ class Stacking(Ensemble):
         top = lowest(pool.errors, self.size)
         return np.setdiff1d(top, members.indices) if isinstance(members, _Stack) else top
 
-    def build_prefixes(self, pool: Pool) -> list[Members | None]:
-        """See :meth:`Ensemble.build_prefixes`; refits each evaluation that is ever a member."""
+    def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
+        """See :meth:`Ensemble.after_each_success`; refits each evaluation that is ever a member."""
         prefixes = (lowest(pool.errors[:n], self.size) for n in range(1, len(pool.errors) + 1))
         needed = sorted({int(i) for top in prefixes for i in top})
         if not needed:
-            return [None] * len(pool.errors)
+            return
         assert pool.refit is not None
         refits = dict(zip(needed, pool.refit(needed, self._held(pool)), strict=True))
-        return super().build_prefixes(
+        yield from super().after_each_success(
             replace(pool, refit=lambda indices, held: [refits[i] for i in indices])
         )
 

@@ -91,7 +91,7 @@ class Table:
     columns
         The columns :data:`COLUMNS`, one value per entry.
     validation, test
-        Stored predictions, float32 or float16, of shape (n_entries, n_samples, n_columns),
+        Stored predictions, float32, of shape (n_entries, n_samples, n_columns),
         memory-mapped.
     """
 
@@ -346,11 +346,11 @@ def mapped(folder: Path, part: str, rows: int, failed: np.ndarray | None = None)
     Returns
     -------
     predictions
-        float32 (in tables, possibly float16), of shape (rows, n_samples, n_columns); read-only.
+        float32, of shape (rows, n_samples, n_columns); read-only.
     """
     path = folder / f"predictions-{part}.npy"
     array = files.read_npy(path, map_only=True)
-    if array.ndim != 3 or array.dtype not in (np.float32, np.float16) or len(array) != rows:
+    if array.ndim != 3 or array.dtype != np.float32 or len(array) != rows:
         raise Unusable(
             path, f"it holds {array.dtype} {array.shape}, not float32 ({rows}, rows, columns)"
         )

@@ -27,8 +27,8 @@ MOST = 1e12
 NUMBER = f"a number from 0 to {MOST:g}"
 #: Number of values to check at once.
 CHUNK = 2**22
-#: Tolerated difference of losses, relative to the highest, due to processors and float16.
-TOLERANCE = {"float32": 1e-6, "float16": 0.05}
+#: Tolerated difference of losses, relative to the highest, due to processors.
+TOLERANCE = 1e-6
 
 
 def check_numbers(path: Path, iterations: Sequence[int | None]) -> None:
@@ -143,7 +143,7 @@ def check_losses(
     problem
         Problem with the metric of the errors.
     """
-    slack = TOLERANCE[stored.dtype.name] * max(1.0, problem.metric.worst)
+    slack = TOLERANCE * max(1.0, problem.metric.worst)
     for row in np.flatnonzero(_ok(columns)).tolist():
         with np.errstate(over="ignore"):  # an infinite loss is not an error
             loss = problem.metric.loss(labels, rounded(np.asarray(stored[row], dtype=np.float32)))

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks
+from ensemble_search.papers.agreement import AGREES, DIFFERS
 from ensemble_search.papers.claims import Decide
 
-AGREES, SMALLER, DIFFERS = "agrees", "smaller", "differs"
-OPEN, MISSING = "undecided", "not attempted"
+#: Verdicts besides ``agreement.AGREES`` and ``agreement.DIFFERS``.
+SMALLER, OPEN, MISSING = "smaller", "undecided", "not attempted"
 #: Ranks of fewer units do not decide: if all differences have the same sign, the interval has no
 #: width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6

@@ -1,22 +1,19 @@
 """The design of a study in words, for the page of its evidence."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ensemble_search.analysis.verdict import listed
 from ensemble_search.evidence import markdown
+from ensemble_search.results import outdated
 from ensemble_search.runtime import plugins
+from ensemble_search.search.budget import UNITS
 
 STUDIES = Path(__file__).parents[3] / "studies"
 #: Folders of the parts of a method, by section of the study: kind, key.
 PARTS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "type")}
-UNITS = {
-    "evaluations": "evaluations",
-    "fits": "full fits",
-    "seconds": "seconds (wall-clock) of fitting",
-    "cpu_seconds": "CPU seconds of fitting",
-}
 
 
 def lines(study: Mapping[str, Any], searched: bool) -> list[str]:
@@ -82,7 +79,7 @@ def _items(study: Mapping[str, Any], searched: bool) -> Iterator[tuple[str, str]
     if measured:
         yield (
             "Surrogates",
-            f"{measured['repeats']} repeats; fitted on {_and(measured['sizes'])} configurations, "
+            f"{measured['repeats']} repeats; fitted on {listed(measured['sizes'])} configurations, "
             f"and evaluated on {measured['held_out']} others",
         )
     if spread:
@@ -115,11 +112,6 @@ def _percent(share: float | None) -> str:
     return f"{100 * (share or 0):g} %"
 
 
-def _and(values: Iterable[Any]) -> str:
-    *first, last = map(str, values)
-    return f"{', '.join(first)} and {last}" if first else last
-
-
 def _methods(study: Mapping[str, Any]) -> list[str]:
     rows = [
         [method, *(_part(study, section, parts[key]) for section, key in
@@ -137,7 +129,7 @@ def _methods(study: Mapping[str, Any]) -> list[str]:
 def _part(study: Mapping[str, Any], section: str, name: str) -> str:
     """Link a search or ensemble, with the settings that matter."""
     kind, key = PARTS[section]
-    own = study[section][name]
+    own = outdated.current(study[section][name], key)
     fields = plugins.load(kind, own[key]).model_fields
     alike = [other for other in study[section].values() if other[key] == own[key]]
     settings = [

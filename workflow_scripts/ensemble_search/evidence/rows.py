@@ -25,7 +25,7 @@ from ensemble_search.papers.divbo import (
     suggested_learners,
 )
 from ensemble_search.report.pages import divisions
-from ensemble_search.results import layout
+from ensemble_search.results import layout, outdated
 from ensemble_search.runtime import code_version, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
@@ -69,16 +69,6 @@ TABLE_DIGITS = 12
 OPTIONAL = (DIVISIONS, TABLE)
 #: Spaces whose operators are among the recorded pipelines; others have their own numbers.
 COMMON = ("divbo", "divbo-small")
-#: Columns that are missing from older files.
-LATER = (
-    "validation_curve",
-    "updates_100",
-    "updates_50",
-    "member_error",
-    "disagreement",
-    "suggested_error",
-    "suggested_beats",
-)
 NONE = {"suggested_error": np.nan, "suggested_beats": np.nan}
 ENVIRONMENTS = Path(__file__).parents[3] / "envs"
 #: Number of digits of losses and seconds.
@@ -104,6 +94,7 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
     found = {}
     for method, parts in study["methods"].items():
         search, ensemble = study["searches"][parts["search"]], study["ensembles"][parts["ensemble"]]
+        search, ensemble = outdated.current(search, "optimizer"), outdated.current(ensemble, "type")
         made = plugins.make("optimizers", search, "optimizer", f"searches.{parts['search']}")
         library = getattr(made, "library", None)
         own = recorded["search"].get("random" if library else search["optimizer"], {})
@@ -121,7 +112,12 @@ def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, 
         content = [{key: own[key] for key in keys}, surrogate, pipelines(study, recorded)]
         if library:
             content.append(_driver(library))
-        settings = [search, ensemble, study["space"], study["metric"], study["limits"]]
+        # As in rows from before: with the settings that no longer exist.
+        settings = [
+            {**outdated.FORMER.get(search["optimizer"], {}), **search},
+            {**outdated.FORMER.get(ensemble["type"], {}), **ensemble},
+            *(study[key] for key in ("space", "metric", "limits")),
+        ]
         settings += [_budget(study), study["split"], study["seed"]]
         if study.get("divisions"):
             settings.append(study["divisions"])
@@ -287,8 +283,6 @@ def text(value: Any) -> str:
 def read(folder: Path) -> list[dict[str, str]]:
     """Read the rows of ``evidence/<study>``; empty without a file.
 
-    Columns that older versions of the project did not write are read as empty.
-
     Raises
     ------
     UserError
@@ -299,11 +293,10 @@ def read(folder: Path) -> list[dict[str, str]]:
         return []
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
-    needed = {*COLUMNS} - {*LATER}
     for line, row in enumerate(found, 2):
-        if not needed <= {*row} <= {*COLUMNS, *OPTIONAL} or None in row.values():
+        if not {*COLUMNS} <= {*row} <= {*COLUMNS, *OPTIONAL} or None in row.values():
             raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
-    return [dict.fromkeys(LATER, "") | row for row in found]
+    return found
 
 
 def merge(

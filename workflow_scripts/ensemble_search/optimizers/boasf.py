@@ -32,13 +32,12 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
        the first arms in the order of the space. Arms spend their shares in this order.
     2. After a round, an arm's rewards are the accuracies of its successes so far (1 - loss / the
        metric's worst; in regression, the limit of ``rising-bandit`` instead). Its upper bound is U
-       = mean + ``exploration`` * standard deviation / sqrt(n), or / log2(n + 2), as in the authors'
-       code.
+       = mean + ``exploration`` * standard deviation / sqrt(n).
     3. An arm survives with probability (U - lowest) / (highest - lowest): the best always survives,
        the worst never. Arms without a success are eliminated first. If all bounds are equal, or no
        arm has a success, all survive. The errors so far seed the filter's random numbers.
-    4. The surviving arms' shares of the next round are proportional to exp(U / ``temperature``),
-       which is nearly flat for accuracies. At low temperatures, an arm may survive without a share.
+    4. The surviving arms' shares of the next round are proportional to exp(U), which is nearly flat
+       for accuracies.
 
     Evaluations beyond the budget form further rounds of the last round's size. When an arm's
     configurations are exhausted, the rest of its share goes to random configurations of the others.
@@ -56,8 +55,9 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     Log-scaled ranges are cut on the linear scale, as in the authors' code, but values are drawn on
     the log scale; integers and categories are cut into contiguous parts.
 
-    The defaults are the paper's; the authors' code has ``bonus: log2`` and ``initial: 20``. Every
-    arm needs two evaluations per round for a standard deviation; a smaller budget is rejected.
+    The defaults are the paper's; the authors' code divides by log2(n + 2) instead of sqrt(n), and
+    has ``initial: 20``. Every arm needs two evaluations per round for a standard deviation; a
+    smaller budget is rejected.
 
     ``why`` is as in ``tpe``, plus ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
     each surviving arm in this round).
@@ -73,15 +73,6 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     )
     exploration: float = Field(
         2.0, ge=0, le=1000, description="Weight of the standard deviation in an arm's upper bound."
-    )
-    bonus: Literal["sqrt", "log2"] = Field(
-        "sqrt", description="The standard deviation is divided by sqrt(n), or by log2(n + 2)."
-    )
-    temperature: float = Field(
-        1.0,
-        gt=0,
-        le=1000,
-        description="Temperature of the softmax; a lower one makes shares less equal.",
     )
     arms: Literal["algorithm"] | dict[Literal["pieces"], int] = Field(
         "algorithm",
@@ -267,7 +258,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             rewards = 1 - np.minimum(errors[:known], limit) / limit
             bounds = settled(np.array([self.bound(rewards[owned[a][:known]]) for a in surviving]))
             kept = drawn(errors[:known], len(bounds)) < survival(bounds)
-            surviving, weights = surviving[kept], softmax(bounds[kept], self.temperature)
+            surviving, weights = surviving[kept], softmax(bounds[kept])
         raise AssertionError("rounds have no end")
 
     def divided(self, weights: np.ndarray, number: int, spent: float) -> np.ndarray:
@@ -298,8 +289,7 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         """Return the upper bound of an arm with these rewards; -inf if there are none."""
         if not len(rewards):
             return -np.inf
-        divisor = np.sqrt(len(rewards)) if self.bonus == "sqrt" else np.log2(len(rewards) + 2)
-        return float(rewards.mean() + self.exploration * rewards.std() / divisor)
+        return float(rewards.mean() + self.exploration * rewards.std() / np.sqrt(len(rewards)))
 
 
 def spend(
@@ -369,12 +359,11 @@ def survival(bounds: np.ndarray) -> np.ndarray:
     return np.where(known, (bounds - low) / (high - low) if high > low else 1.0, 0.0)
 
 
-def softmax(values: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    """Return weights in proportion to exp(value / temperature), (n,); equal if all are -inf."""
+def softmax(values: np.ndarray) -> np.ndarray:
+    """Return weights in proportion to exp(value), of shape (n,); equal if all are -inf."""
     if not np.isfinite(values.max()):
         return np.ones(len(values))
-    with np.errstate(over="ignore"):
-        return np.exp((values - values.max()) / temperature)
+    return np.exp(values - values.max())
 
 
 def drawn(errors: np.ndarray, size: int) -> np.ndarray:

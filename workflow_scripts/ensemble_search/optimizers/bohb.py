@@ -9,22 +9,31 @@ from ensemble_search.optimizers._model_based.kernel_density import KernelDensity
 from ensemble_search.optimizers.base import PENDING, History, Suggestion
 from ensemble_search.spaces.base import Space
 
+#: Probability of a random configuration.
+INTERLEAVE = 1 / 3
+#: Share of the evaluations that count as good.
+GOOD = 0.15
+#: Number of draws, of which the best is suggested, and how many times as wide as kernels they are.
+CANDIDATES, FACTOR = 64, 3.0
+#: Smallest bandwidth.
+FLOOR = 1e-3
+
 
 class ModelBasedHyperband(Hyperband):
     """Hyperband whose brackets begin with configurations from a model (Falkner et al., ICML 2018).
 
-    1. With probability ``interleave``, the configuration is random.
+    1. With probability 1/3, the configuration is random.
     2. The model uses the evaluations at the largest fidelity that has at least ``points`` + 2 of
-       them and a success; if there is no such fidelity, the configuration is random. The best share
-       ``good``, but at least ``points``, are the good ones; the others, but at least the ``points``
-       worst, are the bad ones. Failed evaluations rank last.
+       them and a success; if there is no such fidelity, the configuration is random. The best 15 %,
+       but at least ``points``, are the good ones; the others, but at least the ``points`` worst,
+       are the bad ones. Failed evaluations rank last.
     3. A kernel density is estimated for each set: l for the good ones, g for the bad ones.
        Bandwidths follow the normal reference rule, 1.06 * standard deviation * n^(-1 / (4 + d)) for
-       n configurations of d hyperparameters, but at least ``floor``. Numbers are scaled to [0, 1]
+       n configurations of d hyperparameters, but at least 0.001. Numbers are scaled to [0, 1]
        (on a log scale where the space has one); inactive hyperparameters get the value of a random
        other configuration in the same set.
-    4. ``candidates`` configurations are drawn from l, with bandwidths ``factor`` times as wide for
-       numbers. Of those that are legal and new, the one with the largest l / g is suggested.
+    4. 64 configurations are drawn from l, with bandwidths 3 times as wide for numbers. Of those
+       that are legal and new, the one with the largest l / g is suggested.
 
     In a space with many hyperparameters, the model needs many evaluations at one fidelity (107 in
     the space ``divbo``); until then, suggestions are those of ``hyperband``. The authors' code has
@@ -34,25 +43,12 @@ class ModelBasedHyperband(Hyperband):
     ``model`` is the model's fidelity, and ``good`` is the number of good evaluations.
     """
 
-    interleave: float = Field(
-        1 / 3, ge=0, le=1, description="Probability of a random configuration."
-    )
     points: int | None = Field(
         None,
         ge=2,
         description="Minimum number of observations to fit a density (default: number of "
         "hyperparameters + 1).",
     )
-    good: float = Field(
-        0.15, gt=0, lt=1, description="Share of the evaluations that count as good."
-    )
-    candidates: int = Field(
-        64, ge=1, description="Number of draws, of which the best is suggested."
-    )
-    factor: float = Field(
-        3.0, gt=0, le=1000, description="Draws are this many times as wide as the kernels."
-    )
-    floor: float = Field(1e-3, gt=0, le=1, description="Smallest bandwidth.")
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Whether a model or the previous rung may be needed."""
@@ -62,17 +58,17 @@ class ModelBasedHyperband(Hyperband):
     def fresh(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the best candidate of the model, or a uniform draw."""
         chance = rng.random()
-        if chance < self.interleave or (rows := self.modelled(history)) is None:
+        if chance < INTERLEAVE or (rows := self.modelled(history)) is None:
             return super().fresh(history, rng)
         space = history.space
-        n_good = max(self.least(space), int(self.good * len(rows)))
+        n_good = max(self.least(space), int(GOOD * len(rows)))
         n_bad = max(self.least(space), len(rows) - n_good)
         observed = scaled(space, [history.observations[i].configuration for i in rows])
         likely, unlikely = (
-            KernelDensity.of(filled(space, part, rng), space.categories, self.floor)
+            KernelDensity.of(filled(space, part, rng), space.categories, FLOOR)
             for part in (observed[:n_good], observed[-n_bad:])
         )
-        draws = likely.draw(self.candidates, self.factor, rng)
+        draws = likely.draw(CANDIDATES, FACTOR, rng)
         ratio = settled(likely.log_density(draws) - unlikely.log_density(draws))
         for i, column in enumerate(space.columns):
             if not column.categorical:

@@ -1,6 +1,6 @@
 """Diversity-aware Bayesian optimization (DivBO paper, Algorithm 1)."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -28,10 +28,8 @@ class DivBO(BayesianOptimization):
     2. The diversity surrogate is fitted to the diversities of all pairs of successful evaluations,
        Div(x, x') = mean over validation samples of ||p - p'||_2 / sqrt(2) (Eq. 3).
     3. Diversity acquisition (Eq. 4): mean over samples of the smallest diversity to a member of
-       this ensemble. With ``sampler: members``, each model in the surrogate predicts one sample:
-       the spread of these predictions is the only uncertainty, and it preserves the dependence
-       between pairs. ``normal`` draws 20 samples from the mean and variance, independently for each
-       member.
+       this ensemble. Each model in the surrogate predicts one sample: the spread of these
+       predictions is the only uncertainty, and it preserves the dependence between pairs.
     4. The candidate with the lowest R_improvement + w * R_diversity is suggested; rank 1 is best,
        and tied candidates get their mean rank. w = beta * (sigmoid(tau * t) - 1/2) for t
        observations (Eq. 5), rising from 0 towards beta / 2, or the constant ``weight``. If all
@@ -58,11 +56,6 @@ class DivBO(BayesianOptimization):
     )
     diversity_surrogate: str = Field(
         "forest-kernel", description="Diversity model: a file in surrogates/."
-    )
-    sampler: Literal["members", "normal"] = Field(
-        "members",
-        description="Samples for Eq. 4: one prediction per model in the surrogate, or 20 "
-        "normal draws.",
     )
 
     @field_validator("diversity_surrogate")
@@ -109,10 +102,7 @@ class DivBO(BayesianOptimization):
         model = plugins.load("surrogates", self.diversity_surrogate)().fit(
             vectors, matrix, history.space.categories, rng
         )
-        samples = model(candidates.vectors, vectors[members])
-        if self.sampler == "normal":
-            samples = normal_samples(samples, rng)
-        diversity = nearest(samples)
+        diversity = nearest(model(candidates.vectors, vectors[members]))
         weight = self.weight
         if weight is None:
             weight = diversity_weight(len(history), self.beta, self.tau)
@@ -145,23 +135,3 @@ def nearest(samples: np.ndarray) -> np.ndarray:
         Diversities of shape (n_samples, n_candidates, n_members).
     """
     return samples.min(axis=2).mean(axis=0)
-
-
-def normal_samples(predictions: np.ndarray, rng: np.random.Generator, size: int = 20) -> np.ndarray:
-    """Draw diversities, at least 0, from the mean and spread of the models' predictions.
-
-    All candidates share the standard normal draws, so that noise does not change their ranks.
-
-    Parameters
-    ----------
-    predictions
-        Of shape (n_models, n_candidates, n_members).
-
-    Returns
-    -------
-    samples
-        Of shape (size, n_candidates, n_members).
-    """
-    mean, std = predictions.mean(axis=0), predictions.std(axis=0)
-    noise = rng.standard_normal((size, 1, predictions.shape[2]), dtype=np.float32)
-    return np.maximum(mean + noise * std, 0.0)

@@ -1,7 +1,6 @@
 """Expected improvement of the selected ensemble; not from a paper."""
 
 import numpy as np
-from pydantic import Field
 
 from ensemble_search.ensembles.greedy.running_sums import make_sums
 from ensemble_search.ensembles.selection import select
@@ -9,14 +8,14 @@ from ensemble_search.optimizers.base import History
 from ensemble_search.optimizers.bo import BayesianOptimization
 from ensemble_search.problems.own_metric import OwnMetric
 
-#: Seed for breaking ties in the selection.
-SEED = 0
+#: Number of rounds of selection, and the seed for breaking its ties.
+ROUNDS, SEED = 25, 0
 
 
 class EnsembleImprovement(OwnMetric, BayesianOptimization):
     """BO of the current ensemble's loss with one more model.
 
-    Not from a paper. Before every suggestion, ``rounds`` rounds of selection build an ensemble from
+    Not from a paper. Before every suggestion, 25 rounds of selection build an ensemble from
     all evaluations. For every evaluated model, the forest learns the loss of this ensemble with the
     model added once more; expected improvement is over the lowest of these losses. A model thus
     counts for what it adds to the others, not for its own loss. A failed evaluation counts as the
@@ -26,18 +25,16 @@ class EnsembleImprovement(OwnMetric, BayesianOptimization):
     ``why`` is as in ``bo``.
     """
 
-    rounds: int = Field(25, ge=1, le=1000, description="Number of rounds of ensemble selection.")
-
     def targets(self, history: History) -> np.ndarray:
         """Return the ensemble's loss with each model added, of shape (n,)."""
         metric = self.minimised(history.problem)
         predictions, labels = history.predictions, history.labels
-        chosen = select(predictions, labels, size=self.rounds, seed=SEED, metric=metric)
-        counts = np.rint(chosen.weights * self.rounds).astype(int)
+        chosen = select(predictions, labels, size=ROUNDS, seed=SEED, metric=metric)
+        counts = np.rint(chosen.weights * ROUNDS).astype(int)
         candidates = make_sums(predictions, labels, metric)
         sums = candidates.zero
         for model in np.repeat(chosen.indices, counts):
             sums = candidates.add(sums, model)
-        scorer = candidates.scorer(sums, self.rounds + 1)
+        scorer = candidates.scorer(sums, ROUNDS + 1)
         losses = candidates.losses(scorer.losses(range(len(predictions))))
         return history.imputed(losses)

@@ -7,6 +7,28 @@ from ensemble_search.search.journal import differences
 
 #: Keys that both a study and a ``search.json`` have, besides the settings of the optimizer.
 SHARED = ("space", "metric", "limits", "seed")
+#: Settings that parts no longer have, with their defaults then: the parts still do what they did
+#: with these, so results and evidence that name them are not outdated.
+FORMER: dict[str, dict[str, Any]] = {
+    "agnostic-bayes": {"combine": "vote"},
+    "boasf": {"bonus": "sqrt", "temperature": 1.0},
+    "bohb": {"candidates": 64, "factor": 3.0, "floor": 0.001, "good": 0.15, "interleave": 1 / 3},
+    "bootstrap-selection": {"ratio": 1.0},
+    "divbo": {"sampler": "members"},
+    "diverse-bagging": {"alpha": 0.99},
+    "ensemble-improvement": {"rounds": 25},
+    "population": {"ties": "random"},
+    "selection": {"use_best": False},
+}
+
+
+def current(settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return stored settings without :data:`FORMER` ones, unless these had other values.
+
+    ``key`` is the one that names the part: ``optimizer`` or ``type``.
+    """
+    former = FORMER.get(settings.get(key, ""), {})
+    return {k: v for k, v in settings.items() if k not in former or v != former[k]}
 
 
 def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
@@ -24,22 +46,19 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     """
     shared = [key for key in SHARED if key in study]
     there = {key: manifest.get(key) for key in shared}
-    lines = differences(manifest.get("settings") or {}, study["searches"][name])
+    lines = differences(
+        current(manifest.get("settings") or {}, "optimizer"), study["searches"][name]
+    )
     lines += differences(there, {key: study[key] for key in shared})
     for unit in ("fits", "seconds", "cpu_seconds"):
         if limit := study["budget"].get(unit):
-            lines += differences(budget(manifest), {unit: limit}, "budget.")
+            lines += differences(manifest["budget"], {unit: limit}, "budget.")
     return _reason(lines)
-
-
-def budget(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the budget of a finished search; older manifests only give its evaluations."""
-    return manifest.get("budget", {"evaluations": manifest["evaluations"]})
 
 
 def ensemble(settings: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
     """Describe how an ensemble's settings differ from the study's; empty if they do not."""
-    return _reason(differences(dict(settings), study["ensembles"][name]))
+    return _reason(differences(current(settings, "type"), study["ensembles"][name]))
 
 
 def _reason(lines: list[str]) -> str:

@@ -96,8 +96,10 @@ class Search(Stored):
     seed: Count
     settings: dict[str, Any]
     space: str
-    metric: str = "error"
+    metric: str
     limits: Limits
+    threads: Count
+    budget: Budget
     evaluations: Count
     best_error: Amount | None
     status: dict[str, Count]
@@ -111,11 +113,8 @@ class Search(Stored):
     wall_seconds: Amount
     suggest_seconds: Amount
     cpu_seconds: Amount
+    rest_seconds: Amount
     table: Table | None = None
-    # Older versions of the project did not store these.
-    threads: Count = 1
-    budget: Budget = Budget()
-    rest_seconds: Amount | None = None
     files: dict[str, str] = Field(default_factory=dict)
 
 

@@ -72,7 +72,7 @@ def search_state(
         return {**known, "state": "queued"}
     if job and manifest is None:
         return {**known, "state": "running"}
-    if manifest is not None and outdated.budget(manifest) == {unit: budget}:
+    if manifest is not None and manifest["budget"] == {unit: budget}:
         if outdated.search(manifest, study.model_dump(mode="json"), search):
             return {**nothing, "state": "outdated"}
         failed = manifest["evaluations"] - manifest["status"].get("ok", 0)

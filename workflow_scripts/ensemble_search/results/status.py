@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ensemble_search.results import job_logs, layout, states
 from ensemble_search.runtime import plugins, slurm
 from ensemble_search.runtime.errors import one_line
+from ensemble_search.search.budget import UNITS
 from ensemble_search.search.progress import amount, duration
 
 if TYPE_CHECKING:
@@ -170,9 +171,8 @@ def total(searches: list[dict]) -> str:
     found = [s["state"] for s in searches]
     done = sum(min(s["done"], s["budget"]) for s in searches)
     budget = sum(s["budget"] for s in searches)
-    unit = searches[0]["unit"]
-    what = {"fits": "full fits", "seconds": "seconds of fitting"}.get(unit, unit)
-    line = f"{summary('searches', found)}; {done:.0f}/{budget:.10g} {what}"
+    unit = UNITS[searches[0]["unit"]]
+    line = f"{summary('searches', found)}; {done:.0f}/{budget:.10g} {unit}"
     if done and done < budget:
         seconds = seconds_left(searches)
         line += f"; about {duration(seconds)} of work left"

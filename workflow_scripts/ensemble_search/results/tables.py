@@ -21,7 +21,7 @@ from ensemble_search.search.progress import duration
 CONDITIONS = ("data", "space", "limits", "threads", "versions")
 
 
-def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> None:
+def build(folders: Sequence[Path], output: Path) -> None:
     """Write the table of all evaluations of finished searches.
 
     If a configuration was evaluated several times at the same fidelity, the first one is kept.
@@ -32,8 +32,6 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
         Folders of searches of one data set, split, space and limits.
     output
         Folder for the table.
-    precision
-        ``float32`` or ``float16``.
 
     Raises
     ------
@@ -68,8 +66,7 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
         chosen = found.take(pa.array(rows, type=pa.int64()))
         kept.append(chosen.append_column("source", pa.array([source] * len(rows), pa.string())))
         for part in PARTS:
-            stored = readers.predictions(folder, part, found.num_rows)
-            predictions[part].append(stored[rows].astype(precision))
+            predictions[part].append(readers.predictions(folder, part, found.num_rows)[rows])
     whole = pa.concat_tables(kept, promote_options="default")
     count = pa.array(range(1, whole.num_rows + 1))
     whole = whole.set_column(whole.column_names.index("iteration"), "iteration", count)
@@ -79,7 +76,7 @@ def build(folders: Sequence[Path], output: Path, precision: str = "float32") -> 
     statuses = whole["status"].to_pylist()
     about = {
         "dataset": first["dataset"],
-        "metric": first.get("metric", "error"),
+        "metric": first["metric"],
         **_common(first),
         "entries": whole.num_rows,
         "status": {status: statuses.count(status) for status in sorted(set(statuses))},

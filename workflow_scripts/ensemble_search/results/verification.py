@@ -237,8 +237,8 @@ def _difference(search: _Search, index: int) -> float | str:
     values = tables.configurations(table.slice(index, 1))[0]
     error, fidelity = (table[name][index].as_py() for name in ("error", "fidelity"))
     limits = manifest["limits"] | {"seconds": PATIENCE * manifest["limits"]["seconds"]}
-    threads = manifest.get("threads", 1)
-    evaluator = live.make(manifest["space"], search.split / "inputs.npz", limits, threads)
+    arrays = search.split / "inputs.npz"
+    evaluator = live.make(manifest["space"], arrays, limits, manifest["threads"])
     with evaluator:
         again = evaluator.evaluate(values, fidelity)
     what = f"'{search.folder}': evaluation {index + 1}"
@@ -246,13 +246,10 @@ def _difference(search: _Search, index: int) -> float | str:
         return f"{what} succeeded, but fails now: {again.message}{_why(manifest)}"
     difference = 0.0
     inputs = checked_inputs(search.split)
-    problem = tasks.problem(manifest.get("metric", "error"), inputs.validation_weights)
-    replayed = manifest.get("table")
+    problem = tasks.problem(manifest["metric"], inputs.validation_weights)
     for part, new in (("validation", again.validation), ("test", again.test)):
         old = readers.predictions(search.folder, part, table.num_rows)[index]
         off = np.abs(old - problem.compress(new))
-        if replayed and _half(replayed, part):
-            off = np.maximum(off - np.spacing(np.abs(old).astype(np.float16)) / 2, 0)
         difference = max(difference, float(off.max()))
     now = problem.metric.loss(inputs.y_validation, rounded(problem.compress(again.validation)))
     if difference > ROUNDING or now != error:
@@ -261,11 +258,6 @@ def _difference(search: _Search, index: int) -> float | str:
             f"{error:.4f} there, {now:.4f} here){_why(manifest)}"
         )
     return difference
-
-
-def _half(table: dict[str, Any], part: str) -> bool:
-    """Whether a table's predictions are rounded to float16."""
-    return tables.mapped(Path(table["folder"]), part, table["entries"]).dtype == np.float16
 
 
 def _why(manifest: dict[str, Any]) -> str:

@@ -1,6 +1,17 @@
 """Plugins that share a file, by kind and name: ``<module>:<class>``."""
 
 SHARED = {
+    "metrics": {
+        "absolute-error": "_regression:AbsoluteError",
+        "auc": "_ranking:Auc",
+        "average-precision": "_ranking:AveragePrecision",
+        "f1": "_confusion:F1",
+        "matthews": "_confusion:Matthews",
+        "pinball-10": "_regression:Pinball10",
+        "pinball-90": "_regression:Pinball90",
+        "r2": "_regression:R2",
+        "rmse": "_regression:Rmse",
+    },
     "optimizers": {
         "hyperband": "_brackets:Hyperband",
         "successive-halving": "_brackets:SuccessiveHalving",

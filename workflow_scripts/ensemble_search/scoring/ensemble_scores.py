@@ -61,7 +61,7 @@ def load(
     about = split / "split.json"
     check(about)
     data = read_json(about).get("checksum") if about.exists() else None
-    metric = readers.checked_search(search, of, data).get("metric", "error")
+    metric = readers.checked_search(search, of, data)["metric"]
     names = ["error", "predict_seconds", "fidelity"]
     table = readers.observations(search, names)
     # Use lists, because to_numpy would import pandas; None becomes NaN.

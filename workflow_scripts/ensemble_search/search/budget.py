@@ -13,6 +13,13 @@ from ensemble_search.search.journal import Record
 #: times 1/3. Every real difference is larger.
 TOLERANCE = 1e-6
 Unit = Literal["evaluations", "fits", "seconds", "cpu_seconds"]
+#: The units in words.
+UNITS: dict[str, str] = {
+    "evaluations": "evaluations",
+    "fits": "full fits",
+    "seconds": "seconds (wall-clock) of fitting",
+    "cpu_seconds": "CPU seconds of fitting",
+}
 #: The attribute of an evaluation that counts, by unit.
 COUNTED = {"fits": "fidelity", "seconds": "fit_seconds", "cpu_seconds": "cpu_seconds"}
 

@@ -207,8 +207,6 @@ def _beside(
     table.check_losses(labels)
     there, here = ({k: of[k] for k in ("threads", "versions")} for of in (table.manifest, identity))
     differ = differences(there, here)
-    if table.validation.dtype != np.float32:
-        differ.append(f"predictions are {table.validation.dtype}, those of fits float32")
     if differ:
         raise UserError(f"the table '{folder}' cannot be mixed with fits: {'; '.join(differ)}")
     return table

@@ -18,32 +18,27 @@ from ensemble_search.study.sections import (
     further,
     methods,
     names,
-    openml,
     searches,
     split,
-    surrogates,
-    tables,
 )
 from ensemble_search.study.sections.base import SEED, Section
 from ensemble_search.study.sections.budget import Budget, Limits, problems_of_repeats
-from ensemble_search.study.sections.datasets import Dataset
+from ensemble_search.study.sections.datasets import Dataset, OpenML
 from ensemble_search.study.sections.deliver import Deliver
-from ensemble_search.study.sections.evaluation import Evaluation
-from ensemble_search.study.sections.further import AutoGluon, Spread
+from ensemble_search.study.sections.evaluation import Evaluation, Tables
+from ensemble_search.study.sections.further import AutoGluon, Spread, Surrogates
 from ensemble_search.study.sections.methods import Method, Report
 from ensemble_search.study.sections.names import Name
-from ensemble_search.study.sections.openml import OpenML
 from ensemble_search.study.sections.split import Split
-from ensemble_search.study.sections.surrogates import Surrogates
-from ensemble_search.study.sections.tables import Tables
 
 #: Checks of a section against the rest of the study, in the order of the messages.
 CHECKS = (
     names.problems, methods.problems_of_space, methods.problems_of_metric, searches.problems,
-    ensembles.problems, openml.problems, methods.problems_of_methods, methods.problems_of_report,
-    split.problems, datasets.problems, surrogates.problems, further.problems_of_spread,
-    further.problems_of_autogluon, problems_of_repeats, evaluation.problems, tables.problems,
-    deliver.problems, further.problems_of_divisions,
+    ensembles.problems, datasets.problems_of_openml, methods.problems_of_methods,
+    methods.problems_of_report, split.problems, datasets.problems, further.problems_of_surrogates,
+    further.problems_of_spread, further.problems_of_autogluon, problems_of_repeats,
+    evaluation.problems, evaluation.problems_of_tables, deliver.problems,
+    further.problems_of_divisions,
 )  # fmt: skip
 #: Sections whose entries are plugins: modules with their folder, key, and how to make one.
 PLUGINS = {"searches": searches, "ensembles": ensembles}

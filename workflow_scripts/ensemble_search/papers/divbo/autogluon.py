@@ -13,6 +13,7 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime.files import Missing
+from ensemble_search.runtime.names import OK
 
 TITLE, ORDER = "AutoGluon", 150
 PAPER = "Table 12 of Shen et al. (2022)"
@@ -98,7 +99,6 @@ def _ours(study: dict, method: str) -> bool:
     return variants.paper_divbo(settings) and variants.selection(settings)
 
 
-OK = "ok"
 COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import NullLocator
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.data.subsets import default_kernel
+from ensemble_search.data.subsets import kernel
 from ensemble_search.report.build import stems
 from ensemble_search.report.plots import figures
 from ensemble_search.report.section import Panels, Section
@@ -167,16 +167,8 @@ def curves(results: Results) -> pd.DataFrame:
 
 
 def described(part: dict, task: str) -> str:
-    """Describe how rows are chosen: ``uniform``, or ``k-DPP, product, alpha 0.9, balanced``."""
-    if part["by"] != "k-dpp":
-        return part["by"]
-    words = [
-        "k-DPP",
-        part.get("kernel") or default_kernel(task),
-        f"alpha {part['alpha']:.15g}",
-        part["balanced"] and "balanced",
-    ]
-    return ", ".join(filter(None, words))
+    """Describe how rows are chosen: ``uniform``, or ``k-DPP, product``."""
+    return part["by"] if part["by"] != "k-dpp" else f"k-DPP, {kernel(part, task)}"
 
 
 def summary(losses: pd.DataFrame) -> pd.DataFrame:

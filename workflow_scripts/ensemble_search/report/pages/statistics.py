@@ -57,14 +57,14 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
         )
     test = friedman(errors)
     f_statistic = f"{test.f_statistic:.2f}" if np.isfinite(test.f_statistic) else "∞"
-    differ = test.f_p <= test.alpha
+    differ = test.f_p <= wilcoxon.ALPHA
     text = (
         f"The average ranks of the {k} methods over {n} data sets differ "
         f"{'by more than' if differ else 'no more than by'} chance: Friedman χ² = "
         f"{test.statistic:.2f}, {p_is(test.p)}; in the more powerful F form of Iman and "
         f"Davenport, F = {f_statistic}, {p_is(test.f_p)}."
     )
-    if test.f_p <= test.alpha < test.p:
+    if test.f_p <= wilcoxon.ALPHA < test.p:
         text += " Only the F form is significant."
     if not differ:
         text += " So read the comparisons of pairs below as descriptions, not findings."
@@ -72,7 +72,7 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
         text += f" With only {n} data sets the p-values are rough approximations."
     apart = (
         "Average ranks differ significantly (Nemenyi, all pairs at once, α = "
-        f"{test.alpha:g}) only where they are more than {test.difference:.2f} apart; bars join "
+        f"{wilcoxon.ALPHA:g}) only where they are more than {test.difference:.2f} apart; bars join "
         "methods that do not differ significantly. "
     )
     far = (test.ranks - test.ranks[seen.reference]).abs() > test.difference

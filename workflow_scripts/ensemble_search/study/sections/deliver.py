@@ -55,10 +55,6 @@ class Deliver(Section):
         False,
         description="also write every pipeline as pipeline.onnx; members without one are left out",
     )
-    joblib: bool = Field(
-        False,
-        description="also write ensemble.joblib, a pickle: loading it runs the code in it",
-    )
 
 
 def problems(study: "Study") -> Iterator[str]:

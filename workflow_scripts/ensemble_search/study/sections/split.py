@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from ensemble_search.data.rows import check_settings
-from ensemble_search.runtime.names import REGRESSION
+from ensemble_search.data.subsets import kernel
 from ensemble_search.study.sections.base import SEED, Section, mistakes
 
 if TYPE_CHECKING:
@@ -29,43 +29,23 @@ class TrainRows(Section):
         description="how the rows are drawn: `uniform`; `stratified`, the same share of every "
         "class (`uniform` in a regression); or `k-dpp`, rows that differ from each other",
     )
-    kernel: Literal["labels", "features", "product", "cells"] | None = Field(
+    kernel: Literal["features", "product"] | None = Field(
         None,
-        description="with `k-dpp`, which rows are similar: those with the same label (`labels`), "
-        "with nearby features (`features`), with both (`product`, the default), or in the same "
-        "cell (`cells`): each class is divided at random into cells, as many in total as rows are "
-        "drawn; a regression needs `features`",
-    )
-    alpha: float = Field(
-        0.99,
-        ge=0,
-        le=1,
-        description="with `k-dpp`, how much similarity counts; 0 is uniform, unless `balanced`; 1 "
-        "is a stratified sample with `cells`, and with other kernels limits the rows to the "
-        "kernel's rank (with `labels`: the number of classes)",
-    )
-    balanced: bool = Field(
-        False,
-        description="with `k-dpp`, rows of rare classes count more; with `cells`, all classes get "
-        "the same number of cells, and with `alpha: 1` the same number of rows",
+        description="with `k-dpp`, which rows are similar: those with nearby features (`features`, "
+        "the default in a regression), or with the same label, too (`product`, the default in a "
+        "classification)",
     )
 
     @model_validator(mode="after")
     def _own_settings(self) -> "TrainRows":
-        for name in ("kernel", "alpha", "balanced") if self.by != "k-dpp" else ():
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"'{name}' is a setting of by: k-dpp; remove it")
-        if self.kernel not in ("labels", "cells") and 1 - 1e-5 < self.alpha < 1:
-            raise ValueError(
-                f"'alpha' is {self.alpha}; with features it must be at most 1 - 1e-5, or 1"
-            )
+        if self.kernel and self.by != "k-dpp":
+            raise ValueError("'kernel' is a setting of by: k-dpp; remove it")
         return self
 
     @property
     def settings(self) -> dict[str, Any]:
         """Settings for ``data.subsets.choose``."""
-        own = None if self.by == "k-dpp" else {"share", "by"}
-        return self.model_dump(include=own, exclude_none=True)
+        return self.model_dump(exclude_none=True)
 
 
 class Split(Section):
@@ -169,17 +149,11 @@ def split_name(resample: str | int, repeat: int | str) -> str:
 def problems(study: "Study") -> Iterator[str]:
     """Check that the shares add up, and that every split is used."""
     yield from mistakes(check_settings, {**study.split.settings, "seed": study.split.seed})
-    if study.task == REGRESSION:
-        parts = {"split": study.split.train_rows}
-        parts |= {f"datasets.{name}": d.train_rows for name, d in study.datasets.items()}
-        for where, part in parts.items():
-            if part and part.kernel not in (None, "features"):
-                yield (
-                    f"{where}.train_rows.kernel: '{part.kernel}' needs classes, and this is a "
-                    "regression; take features"
-                )
-            if part and part.balanced:
-                yield f"{where}.train_rows.balanced: a regression has no classes; remove it"
+    parts = {"split": study.split.train_rows}
+    parts |= {f"datasets.{name}": d.train_rows for name, d in study.datasets.items()}
+    for where, part in parts.items():
+        if part and study.task:
+            yield from (f"{where}.{line}" for line in mistakes(kernel, part.settings, study.task))
     splits = study.split.resample
     if isinstance(splits, int) and splits > study.repeats:
         yield (
