@@ -187,12 +187,14 @@ def sample_by_variance(
         type.
     """
     check_generator(rng)
-    similarities = checked(kernel)
+    if not callable(kernel):
+        raise UserError(f"kernel must be a function of two matrices, found {type(kernel).__name__}")
     candidates = real(candidates, "candidates")
     if candidates.ndim != 2 or not np.isfinite(candidates).all():
         raise UserError("candidates must be a matrix of finite feature vectors")
     k = check_size(k, len(candidates), "the number of candidates")
 
+    similarities = checked(kernel)
     parts = np.array_split(candidates, -(-len(candidates) // 64))
     diagonal = np.concatenate([similarities(part, part).diagonal() for part in parts])
     if diagonal.min() < 0:
