@@ -163,7 +163,7 @@ def test_the_ensemble_predicts_new_rows(made, capsys):
     assert headline.partition(";")[0] in card
     assert "caution: There are only 18 test rows" in made.said
     assert "limits of the ensemble: 50 MB, 10 ms per row (deliver.limits in" in made.said
-    assert "Requested limits: predict_ms_per_row 10, size_mb 50." in card
+    assert "Requested limits: predict_ms_per_row 10, size_mb 50; times per row are" in card
     assert not (made.results / "report").exists()
     with chdir(made.folder):
         for show in TUTORIAL[1:]:
