@@ -18,7 +18,7 @@ from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import ORIGINS
 from ensemble_search.search.run import run_job
-from support import instant_search
+from support import hostile_space, instant_search
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +91,13 @@ def content(folder) -> dict:
     passing = instant_search.PASSING | {"origin"}
     found["manifest"] = {k: v for k, v in manifest.items() if k not in passing}
     return found
+
+
+def test_a_library_that_the_space_lacks_is_one_line(split, tmp_path, monkeypatch):
+    monkeypatch.setattr(hostile_space.HostileSpace, "libraries", ("numpy", "not_there"))
+    with pytest.raises(UserError, match=r"^space: hostile requires not_there, not installed in '"):
+        search(tmp_path, split, "random")
+    assert not (tmp_path / "checkpoints").exists()
 
 
 def configurations(folder) -> set:

@@ -1,8 +1,10 @@
 """Run a search job: from job description and split to the files of a finished search."""
 
 import os
+import sys
 from contextlib import ExitStack
 from functools import cache, lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +119,11 @@ def run_job(
             journal: Journal | InMemory = InMemory()
             evaluators: list[Evaluator] = [TableEvaluator(table, problem)]
         else:
+            if missing := [name for name in space.libraries if find_spec(name) is None]:
+                raise UserError(
+                    f"space: {job['space']} requires {', '.join(missing)}, not installed in "
+                    f"'{sys.prefix}'; install it there with pip"
+                )
             known = []
             if warm_start:
                 warm_start.check(job["space"], identity["data"], job["limits"], shapes)
