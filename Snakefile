@@ -7,6 +7,9 @@ from snakemake.utils import min_version
 
 min_version("9.0")
 
+# A workflow that begins with this one as a module has no target of its own yet.
+IS_TARGET = workflow.modifier.is_main_snakefile() or workflow.default_target is None
+
 
 include: "rules/common.smk"
 include: "rules/failures.smk"
@@ -29,7 +32,7 @@ if not workflow.modifier.is_main_snakefile():
 
 
 rule all:
-    default_target: workflow.modifier.is_main_snakefile()
+    default_target: IS_TARGET
     input:
         RESULTS / "report/index.html",
         RESULTS / "manifest.json",

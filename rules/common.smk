@@ -6,6 +6,8 @@ import sys
 from contextlib import suppress
 from types import SimpleNamespace
 
+from snakemake.path_modifier import PathModifier
+
 # The folder of this workflow, even if it is a module of another one.
 BASE = Path(str(workflow.current_basedir)).parent
 if not (BASE / "workflow_scripts").is_dir():
@@ -45,15 +47,29 @@ if workflow.storage_settings.default_storage_provider:
         print("note: results stay local files: no storage provider is used", file=sys.stderr)
 
 
+def root_of_module():
+    """The folder of a module's results: `results`, or what its `prefix:` makes of that.
+
+    Snakemake would add the prefix to inputs and outputs, but not to parameters. Here, all paths
+    begin with the returned folder, and Snakemake adds nothing.
+    """
+    root = workflow.modifier.path_modifier.replace_prefix("results/")
+    if not re.fullmatch(r"[\w./-]+", root):
+        raise UserError(
+            f"module: prefix: '{root}' may have only letters, digits and . _ - /; change the prefix"
+        )
+    workflow.modifier.path_modifier = PathModifier(None, None, workflow)
+    return Path(root)
+
+
 def load_jobs():
     """The study of --configfile, or else of config.yaml, overridden by --config.
 
     For a module, the study in its `config:`.
     """
     if not workflow.modifier.is_main_snakefile():
-        if workflow.modifier.path_modifier.modify("results/") != "results/":
-            raise UserError("module: a prefix cannot be used: results go to results/<study>/")
-        return Jobs(studies.load_content(dict(config), "module"), "module")
+        content = studies.load_content(dict(config), "module")
+        return Jobs(content, "module", root=root_of_module())
     settings = workflow.config_settings
     if len(settings.configfiles) > 1:
         raise UserError("--configfile: name one study; studies are not merged")
@@ -80,8 +96,9 @@ STUDY = JOBS.study
 JOBS_OF = {STUDY.study: JOBS}
 if JOBS.shared:
     JOBS_OF[JOBS.extended.study.study] = JOBS.extended
-RESULTS = Path("results") / STUDY.study
-for folder in (Path("results"), RESULTS):
+ROOT = JOBS.root
+RESULTS = ROOT / STUDY.study
+for folder in (ROOT, RESULTS):
     if folder.exists() and not folder.is_dir():
         sys.exit(f"error: '{folder}' is a file; results go into a folder of that name, move it")
     if folder.is_symlink() and not folder.exists():
@@ -109,7 +126,8 @@ def share_names():
     Snakemake 9 formats commands with names of the main workflow.
     """
     parent = workflow.modifier.parent_modifier.globals
-    if parent.get("STUDY", STUDY) != STUDY:
+    other = parent.get("JOBS", JOBS)
+    if (other.study, other.root) != (STUDY, ROOT):
         sys.exit("error: module: a workflow can have one study as a module")
     for name in ("PYTHON", "AUTOGLUON_PYTHON", "SCRIPTS", "STUDY", "JOBS", "NEEDS", "SHARE"):
         if name in globals():
@@ -159,7 +177,7 @@ def cancel_leftovers():
 
 def lock_study(name):
     """Lock the results of a study."""
-    folder = Path("results") / name
+    folder = ROOT / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return lock(folder / ".lock", f"the study in '{folder}'")
@@ -170,8 +188,8 @@ def lock_study(name):
 
 
 # Folders of a search and of its split.
-SEARCH = f"results/{{study}}/{layout.SEARCH}"
-SPLIT = f"results/{{study}}/{layout.SPLIT}"
+SEARCH = f"{ROOT}/{{study}}/{layout.SEARCH}"
+SPLIT = f"{ROOT}/{{study}}/{layout.SPLIT}"
 # Folder with the predictions of a search: its own, or the table that it is replayed on.
 PREDICTIONS = STUDY.evaluation.table("{dataset}", "{split}") or SEARCH
 # Ensembles that refit pipelines. Their jobs are long; those of other ensembles take half a second.

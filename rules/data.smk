@@ -14,12 +14,12 @@ def split_memory(w, input):
 rule fetch:
     # Not an input: Snakemake would treat braces in the name of a user's file as wildcards.
     output:
-        parquet="results/data/{source}/dataset.parquet",
-        json="results/data/{source}/dataset.json",
+        parquet=f"{ROOT}/data/{{source}}/dataset.parquet",
+        json=f"{ROOT}/data/{{source}}/dataset.json",
     log:
-        "results/data/{source}/fetch.log",
+        f"{ROOT}/data/{{source}}/fetch.log",
     benchmark:
-        "results/data/{source}/fetch.tsv"
+        f"{ROOT}/data/{{source}}/fetch.tsv"
     localrule: True
     conda:
         "../envs/ensemble-search.yaml"
@@ -43,19 +43,19 @@ rule split:
     input:
         # dataset.json has the checksum of the rows, so rewriting the file with the same content
         # triggers nothing.
-        json=lambda w: f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.json",
+        json=lambda w: f"{ROOT}/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.json",
         parquet=lambda w: ancient(
-            f"results/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.parquet"
+            f"{ROOT}/data/{JOBS_OF[w.study].source_key(w.dataset)}/dataset.parquet"
         ),
     output:
-        inputs=f"results/{{study}}/{layout.SPLIT}/inputs.npz",
-        labels=f"results/{{study}}/{layout.SPLIT}/test_labels.npy",
-        preparation=f"results/{{study}}/{layout.SPLIT}/preparation.json",
-        json=f"results/{{study}}/{layout.SPLIT}/split.json",
+        inputs=f"{ROOT}/{{study}}/{layout.SPLIT}/inputs.npz",
+        labels=f"{ROOT}/{{study}}/{layout.SPLIT}/test_labels.npy",
+        preparation=f"{ROOT}/{{study}}/{layout.SPLIT}/preparation.json",
+        json=f"{ROOT}/{{study}}/{layout.SPLIT}/split.json",
     log:
-        f"results/{{study}}/{layout.log('split', layout.SPLIT)}",
+        f"{ROOT}/{{study}}/{layout.log('split', layout.SPLIT)}",
     benchmark:
-        f"results/{{study}}/{layout.benchmark('split', layout.SPLIT)}"
+        f"{ROOT}/{{study}}/{layout.benchmark('split', layout.SPLIT)}"
     localrule: True
     conda:
         "../envs/ensemble-search.yaml"

@@ -33,7 +33,7 @@ rule deliver:
         preparation=ancient(delivered(f"{SPLIT}/preparation.json")),
         labels=ancient(delivered(f"{SPLIT}/test_labels.npy")),
         inputs=ancient(delivered(f"{SPLIT}/inputs.npz")),
-        dataset=lambda w: ancient(f"results/data/{JOBS.source_key(w.dataset)}/dataset.parquet"),
+        dataset=lambda w: ancient(f"{ROOT}/data/{JOBS.source_key(w.dataset)}/dataset.parquet"),
         test_file=STUDY.deliver.test if STUDY.deliver and STUDY.deliver.test else [],
     output:
         directory(RESULTS / layout.DELIVERED),

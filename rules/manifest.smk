@@ -4,7 +4,7 @@ rule manifest:
         SEARCHES,
         page=RESULTS / "report/index.html",
         tables=RESULTS / "report/tables",
-        data=[f"results/data/{key}/dataset.json" for key in JOBS.sources],
+        data=[f"{ROOT}/data/{key}/dataset.json" for key in JOBS.sources],
     output:
         RESULTS / "manifest.json",
     log:

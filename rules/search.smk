@@ -10,9 +10,9 @@ rule search:
         test=f"{SEARCH}/predictions-test.npy",
         json=f"{SEARCH}/search.json",
     log:
-        f"results/{{study}}/{layout.log('search', layout.SEARCH)}",
+        f"{ROOT}/{{study}}/{layout.log('search', layout.SEARCH)}",
     benchmark:
-        f"results/{{study}}/{layout.benchmark('search', layout.SEARCH)}"
+        f"{ROOT}/{{study}}/{layout.benchmark('search', layout.SEARCH)}"
     conda:
         "../envs/ensemble-search.yaml"
     # One per worker; additional threads (`--set-threads search=`) are for the learners.
@@ -31,7 +31,7 @@ rule search:
         job=lambda w: JOBS_OF[w.study].search(w.dataset, w.search, w.repeat),
         split=subpath(input.json, parent=True),
         # Not an output: Snakemake deletes outputs, and the journal must survive a failed job.
-        checkpoints=f"results/{{study}}/{layout.CHECKPOINTS}",
+        checkpoints=f"{ROOT}/{{study}}/{layout.CHECKPOINTS}",
         folder=subpath(output.json, parent=True),
         code=lambda w: JOBS_OF[w.study].search_code(w.search),
         # Derived from the input, so it is not compared: the job names the table.

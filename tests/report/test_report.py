@@ -59,6 +59,19 @@ def read(folder: Path) -> Page:
     return Page((folder / "index.html").read_text(encoding="utf-8"))
 
 
+def test_bars_are_explained_where_there_are_bars(whole, tmp_path):
+    said = "the bar is the 95 % interval"
+    assert said not in squeezed(read(whole[1] / "report"))  # same ranks on both data sets
+    study, swap = made.study(), {"DivBO": "RS", "RS": "DivBO"}
+
+    def differ(method, dataset, repeat):
+        return errors(swap.get(method, method) if dataset == "wind" else method, dataset, repeat)
+
+    made.write(tmp_path, study, differ)
+    write.write(study, tmp_path, tmp_path / "report")
+    assert said in squeezed(read(tmp_path / "report"))
+
+
 def test_the_answer_comes_first(whole):
     html = read(whole[1] / "report")
     text = squeezed(html)

@@ -9,12 +9,14 @@ from support import ROOT, forks
 
 pytestmark = pytest.mark.slow
 
-SNAKEFILE = """
+MINE = """
 rule mine:
-    input: "results/tiny/ensembles/wine/random/best/0/scores.parquet"
+    input: "{root}/tiny/ensembles/wine/random/best/0/scores.parquet"
     output: "mine.txt"
     shell: "cp {{input}} {{output}}"
-
+"""
+FIRST = MINE.format(root="results")
+MODULE = """
 module which:
     snakefile: {snakefile!r}
     {more}
@@ -33,8 +35,8 @@ STUDY = {
 }
 
 
-def run(folder, *options, more="", study=STUDY, end=""):
-    text = SNAKEFILE.format(snakefile=str(ROOT / "Snakefile"), more=more)
+def run(folder, *options, first=FIRST, more="", study=STUDY, end=""):
+    text = first + MODULE.format(snakefile=str(ROOT / "Snakefile"), more=more)
     (folder / "Snakefile").write_text(text + end, encoding="utf-8")
     (folder / "config.yaml").write_text(yaml.safe_dump({"study": study}), encoding="utf-8")
     command = ["python", "-m", "snakemake", "--cores", "1", "--configfile", "config.yaml"]
@@ -44,14 +46,42 @@ def run(folder, *options, more="", study=STUDY, end=""):
     )  # fmt: skip
 
 
-def test_another_workflow_uses_the_results_of_a_study(tmp_path):
-    ended = run(tmp_path)
+@pytest.mark.parametrize(
+    ("more", "root"), [("", "results"), ('prefix: "sub/of"', "sub/of/results")]
+)
+def test_another_workflow_uses_the_results_of_a_study(tmp_path, more, root):
+    first = MINE.format(root=root)
+    ended = run(tmp_path, first=first, more=more)
     assert ended.returncode == 0, ended.stderr
-    made = tmp_path / "results/tiny/ensembles/wine/random/best/0/scores.parquet"
+    made = tmp_path / root / "tiny/ensembles/wine/random/best/0/scores.parquet"
     assert (tmp_path / "mine.txt").read_bytes() == made.read_bytes()
+    assert root == "results" or not (tmp_path / "results").exists()
     # The first rule is the target; the module's own is the report.
-    assert "Nothing to be done" in run(tmp_path, "-n").stdout
-    assert "which_report" in run(tmp_path, "-n", "which_all").stdout
+    assert "Nothing to be done" in run(tmp_path, "-n", first=first, more=more).stdout
+    assert "which_report" in run(tmp_path, "-n", "which_all", first=first, more=more).stdout
+
+
+def test_a_workflow_that_begins_with_the_module_makes_its_report(tmp_path):
+    shown = run(tmp_path, "-n", first="", end=FIRST)
+    assert shown.returncode == 0, shown.stderr
+    assert "which_report" in shown.stdout
+    assert "rule mine" not in shown.stdout
+
+
+def test_a_replaced_prefix_moves_all_results(tmp_path):
+    more = 'replace_prefix: {"results/": "moved/"}'
+    study = {
+        **STUDY,
+        "tables": {"random": 4},
+        "evaluation": {"replay": "moved/tiny/tables"},
+        "report": {"single_file": True},
+    }
+    shown = run(tmp_path, "-n", "which_all", first="", more=more, study=study)
+    assert shown.returncode == 0, shown.stderr
+    for path in ("data/sklearn-wine/dataset.json", "tiny/tables/wine/fixed/table.json",
+                 "tiny/searches/wine/random/0/search.json", "tiny/report/whole.html"):  # fmt: skip
+        assert f"moved/{path}" in shown.stdout
+    assert "results/" not in shown.stdout
 
 
 OTHER = """
@@ -67,7 +97,7 @@ use rule * from other as other_*
     ("changes", "message"),
     [
         ({"study": {**STUDY, "budgett": 3}}, "error: module: budgett: unknown key; did you mean"),
-        ({"more": 'prefix: "sub"'}, "error: module: a prefix cannot be used: results go to res"),
+        ({"more": 'prefix: "two words"'}, "error: module: prefix: 'two words/results/' may have"),
         (
             {"end": OTHER.format(snakefile=str(ROOT / "Snakefile"))},
             "error: module: a workflow can have one study as a module",

@@ -49,13 +49,22 @@ class Jobs:
     extended
         The study that it extends, if any. A search that is identical in both is shared: it belongs
         to the extended study, whichever of the two runs first.
+    root
+        Folder of the results of all studies. Not part of a slice either.
     """
 
-    def __init__(self, study: Study, file: str = "config.yaml", extended: Study | None = None):
+    def __init__(
+        self,
+        study: Study,
+        file: str = "config.yaml",
+        extended: Study | None = None,
+        root: Path = Path("results"),
+    ):
         self.study = study
         self.file = file
+        self.root = root
         self.sources = {source_key(d.source): d for d in study.datasets.values()}
-        self.extended = Jobs(extended) if extended else None
+        self.extended = Jobs(extended, root=root) if extended else None
         self.shared = {
             (dataset, search)
             for dataset in study.datasets
@@ -98,7 +107,7 @@ class Jobs:
     def source_content(self, key: str) -> str:
         """Identify the content of a source's local files; empty for other sources."""
         paths = local_files(self.sources[key].source)
-        return _json({"content": content(paths, Path("results/data", key))}) if paths else ""
+        return _json({"content": content(paths, self.root / "data" / key)}) if paths else ""
 
     def split(self, dataset: str, name: str) -> str:
         """Describe how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
@@ -404,7 +413,7 @@ def check_tables(jobs: Jobs) -> None:
 def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> None:
     """Check the tables below ``root``, the value of ``evaluation.<key>``."""
     study = jobs.study
-    makes = study.tables and root == f"results/{study.study}/tables"
+    makes = study.tables and root == f"{jobs.root}/{study.study}/tables"
     where = f"{jobs.file}: evaluation.{key}"
     for dataset, split in itertools.product(study.datasets, study.splits):
         folder = Path(root, dataset, split)
@@ -417,7 +426,7 @@ def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> 
                 fix = "name a folder of tables"
                 if key == "replay":
                     fix += ", or let this study make them with the key 'tables' and name "
-                    fix += f"'results/{study.study}/tables'"
+                    fix += f"'{jobs.root}/{study.study}/tables'"
             raise UserError(f"{where}: there is no '{folder / missing[0]}'; {fix}")
         there = {} if missing else tables.glance(folder)
         if makes:
@@ -450,9 +459,9 @@ def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
     """
     for home, dataset, name in splits:
         folder = layout.path(
-            Path("results", home.study.study), layout.SPLIT, dataset=dataset, split=name
+            jobs.root / home.study.study, layout.SPLIT, dataset=dataset, split=name
         )
-        data = Path("results/data", home.source_key(dataset))
+        data = jobs.root / "data" / home.source_key(dataset)
         split = readers.checked_split(folder, data, json.loads(home.split(dataset, name)))
         if problems := [*ensembles.lacking(jobs.refitted, split)]:
             raise UserError(*(f"{jobs.file}: {p}; data set '{dataset}'" for p in problems))
@@ -478,4 +487,4 @@ def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
 def notes(jobs: Jobs) -> list[str]:
     """Describe what users should know before a study runs: data that have changed."""
     sources = {key: d.source for key, d in jobs.sources.items()}
-    return [f"DATA CHANGED: {line}" for line in changed_files(sources, Path("results/data"))]
+    return [f"DATA CHANGED: {line}" for line in changed_files(sources, jobs.root / "data")]

@@ -179,15 +179,15 @@ class _Report:
         return {"tables": found}
 
     def _figures(self, answer) -> dict[str, Any]:
-        results, compared = self.results, self.compared
+        results = self.results
         found: dict[str, Any] = {}
-        if len(compared.methods) > 1:
+        if len(self.compared.methods) > 1:
             found["intervals"] = self._publish(
                 figures.intervals(answer.summary, self.look, results.losses),
                 "average-rank",
                 answer.summary.rename_axis("method").reset_index(),
                 f"Average rank in test {results.losses.title}"
-                + ("; the bar is the 95 % interval" if len(compared.datasets) > 1 else ""),
+                + ("; the bar is the 95 % interval" if answer.summary["low"].notna().any() else ""),
                 "; ".join(f"{m} {r:.2f}" for m, r in answer.summary["rank"].items()),
             )
         observations = results.observations
