@@ -211,10 +211,10 @@ class Column:
             self._note(f"has {among}: text, whose words become features{self._unread(present)}")
         elif distinct > prepare.MAX_CODES:
             code = use == "numeric"
-            becomes = "codes, used as one number" if code else "each becomes a feature"
+            becomes = "codes, used as one number" if code else prepare.EACH
             self._note(f"has {among}: {becomes}{'' if code else self._unread(present)}")
         elif unread := self._unread(present):
-            self._note(f"has {among}: each becomes a feature{unread}")
+            self._note(f"has {among}: {prepare.EACH}{unread}")
 
     def _unread(self, present: "pd.Series") -> str:
         """Explain how to write numbers or dates, if nearly all texts look like these."""
