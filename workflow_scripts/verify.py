@@ -42,6 +42,8 @@ def main() -> None:
     again = f"repeated evaluations with the same bits: {found.same}"
     if found.rounded:
         again += f", the same up to rounding: {found.rounded}"
+    if found.missing:
+        again += f"; {found.missing} of {found.searches} searches have no results"
     n = len(found.problems)
     count = f"{n or 'no'} problem{'s' * (n > 1)}"
     print(f"{found.folders} folders checked; {again}; {count}")

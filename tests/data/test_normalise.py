@@ -767,3 +767,29 @@ def test_a_date_of_eight_digits_that_there_is_not_is_missing():
     )
     assert frame["x"].isna().sum() == 2
     assert "2 values treated as missing: '20201345' (1), '7' (1)" in described["notes"][0]
+
+
+@pytest.mark.parametrize("far", [2**53, -(2**53), 2**63 - 1])
+def test_fold_numbers_that_doubles_would_merge_are_named(far):
+    folds = pd.DataFrame({"x": range(6), "f": [far, far - 1 if far > 0 else far + 1] * 3, "y": Y})
+    raw = Raw(folds, "y", "set", {"sklearn": "set"})
+    with pytest.raises(UserError, match=f"column 'f': has the fold {far}; folds are below {2**53}"):
+        normalise.normalise(raw, {"fold": ["f"]})
+    folds["f"] = [2**53 - 1, 2**53 - 2] * 3
+    frame, _ = normalise.normalise(raw, {"fold": ["f"]})
+    assert frame["f"].nunique() == 2
+
+
+def test_digits_of_times_that_are_not_kept_are_said():
+    fine = pd.Series(np.datetime64("2020-12-31T12:00:00", "ns") + np.arange(6))
+    said = "has 5 times with nanoseconds, of which only the microseconds are kept"
+    for given in (fine, fine.astype(object), fine.astype(str)):
+        assert f"column 't' {said}" in run(t=given)[1]["notes"]
+    whole = fine.astype("datetime64[us]")
+    assert not any("kept" in note for note in run(t=whole)[1]["notes"])
+    raw = Raw(pd.DataFrame({"x": range(6), "t": fine, "y": Y}), "y", "set", {"sklearn": "set"})
+    notes = normalise.normalise(raw, {"categorical": ["t"]})[1]["notes"]
+    said = "column 't' has 6 distinct times, of which only the seconds are kept: 1 categories"
+    assert said in notes
+    notes = normalise.normalise(raw, {"group": ["t"]})[1]["notes"]
+    assert said in notes

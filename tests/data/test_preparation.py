@@ -514,3 +514,17 @@ def test_more_categories_than_rows_of_features_hold_are_rejected(key):
     column |= {"read": None, key: [str(i) for i in range(2**17)]}
     with pytest.raises(UserError, match="has more than 131072 columns and categories"):
         Preparation.from_json({"names": ["x"], "columns": [column]})
+
+
+@pytest.mark.parametrize("kind", ["numeric", "categorical", "date"])
+def test_signalling_nans_of_new_rows_are_missing(kind):
+    columns = {
+        "numeric": Numbers("x", "numeric", {"x": 1.0}, None),
+        "categorical": Categories("x", ["a", "b"], [], "a", None),
+        "date": Numbers("x", "date", {"x.year": 2000.0}, None),
+    }
+    made = Preparation([columns[kind]], ["x"])
+    rows = np.array([Decimal("sNaN"), None], dtype=object)
+    features, notes = made.transform({"x": rows})
+    assert (features[0] == features[1]).all()
+    assert notes == []

@@ -695,3 +695,11 @@ def test_fractions_that_lose_digits_are_noted(tmp_path, words, lost):
     if lost:
         assert "'x' has 6 fractions with too many digits or too close to 0, which lose" in found[0]
         assert lost in found[0]
+
+
+def test_times_of_day_with_nanoseconds_are_dropped_as_others(tmp_path):
+    times = pa.array([43_200_000_000_001, None] * 6, pa.time64("ns"))
+    labels = ["p", "q"] * 6
+    pq.write_table(pa.table({"t": times, "x": range(12), "y": labels}), tmp_path / "a.parquet")
+    raw = sources.read({"file": str(tmp_path / "a.parquet"), "target": "y"}, {})
+    assert normalise.normalise(raw)[1]["left_out"] == {"t": "time values cannot be features"}

@@ -264,3 +264,17 @@ def test_it_needs_snakemake(monkeypatch):
     monkeypatch.setitem(sys.modules, "snakemake", None)
     with pytest.raises(ValueError, match=r"^snakemake is missing: .*'workflow'.*"):
         fit(FRAME, "y")
+
+
+@pytest.mark.parametrize("beside", [Decimal(2), 2, "two"])
+def test_signalling_nans_are_missing_and_infinite_decimals_are_read(beside):
+    made = []
+    for missing in (Decimal("sNaN"), None):
+        values = pd.Series([missing, beside, None] * 2, dtype=object)
+        frame = pd.DataFrame({"a": values, "y": ["p", "q", "p"] * 2})
+        made.append(fitting._table(frame, "y", "frame"))
+    assert made[0]["a"].null_count == 4
+    assert made[0].equals(made[1])
+    values = [Decimal("-Infinity"), Decimal(2)]
+    made = fitting._table(pd.DataFrame({"a": values, "y": ["p", "q"]}), "y", "frame")
+    assert made["a"].to_pylist() == [-np.inf, 2.0]

@@ -167,3 +167,19 @@ def test_sparse_matrices_are_read():
     from scipy.sparse import csr_matrix
 
     assert greedy_map(csr_matrix(np.eye(6)), 2).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_that_python_does_not_write_cost_a_line(sign):
+    huge, generator = sign * 10**5000, np.random.default_rng(0)
+    ensemble = LEnsemble.from_similarity(np.eye(6))
+    for call in (
+        lambda: ensemble.sample(generator, k=huge),
+        lambda: ensemble.sample(generator, k=[huge]),
+        lambda: swap_points(draw, kernel, huge, generator),
+        lambda: swap_points(draw, kernel, 2, generator, steps=huge),
+        lambda: greedy_map(np.eye(6), huge),
+        lambda: rbf(POINTS, POINTS, huge),
+    ):
+        with pytest.raises(UserError, match=r"of type (int|list) with thousands of digits"):
+            call()

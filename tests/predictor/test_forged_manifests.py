@@ -1,6 +1,8 @@
 """Manifests of delivered folders that this project cannot have written are rejected in a line."""
 
 import json
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -136,3 +138,20 @@ def test_classes_are_what_predictions_say(classes, message, three_classes, monke
     forged(three_classes, lambda m, p: m.update(classes=classes))
     with pytest.raises(UserError, match=message):
         load_ensemble(three_classes)
+
+
+@pytest.mark.parametrize("name", [MANIFEST, PREPARATION, "members/1/member.npz"])
+@pytest.mark.parametrize("kind", ["link", "link to nowhere", "folder", "pipe"])
+def test_what_is_no_file_is_not_called_missing(folder, tmp_path, name, kind):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    (copy / name).rename(tmp_path / "kept")
+    if kind == "folder":
+        (copy / name).mkdir()
+    elif kind == "pipe":
+        os.mkfifo(copy / name)
+    else:
+        (copy / name).symlink_to(tmp_path / ("kept" if kind == "link" else "nowhere"))
+    says = f"^'{copy / name}' is {'a link' if 'link' in kind else 'not a file'}; "
+    with pytest.raises(UserError, match=says):
+        load_ensemble(copy)

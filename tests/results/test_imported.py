@@ -807,3 +807,15 @@ def test_the_study_runs_from_the_command_line(work):
         min(loss["validation"] for loss in losses)
     )
     assert fetched.read(next(work.glob("results/data/*")))[1]["rows"] == 140
+
+
+@pytest.mark.parametrize("name", ["error", "validation_error", "valLoss", "AUC", "test-score"])
+def test_results_of_models_are_no_hyperparameters(tmp_path, name):
+    """A search would see how good models are before it evaluates them."""
+    models = MODELS.assign(**{name: np.linspace(0, 1, len(MODELS))})
+    write(tmp_path / "in/d", *made(3), models=models)
+    with pytest.raises(UserError, match=f"'{name}' looks like a result, which searches must not"):
+        imported.write(tmp_path / "in", tmp_path / "out")
+    words = MODELS.assign(**{name: [f"hinge-{i}" for i in range(len(MODELS))]})
+    words.to_csv(tmp_path / "in/d/models.csv", index=False)
+    imported.write(tmp_path / "in", tmp_path / "out")

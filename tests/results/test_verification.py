@@ -16,6 +16,7 @@ from ensemble_search.analysis import load
 from ensemble_search.evaluation.table import Table
 from ensemble_search.jobs import Jobs, check_splits
 from ensemble_search.results import tables, verification
+from ensemble_search.results.manifest import study_hash
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, write_json, write_parquet
 from ensemble_search.search.run import run_job
@@ -200,6 +201,30 @@ def test_another_version_of_a_library_of_the_space_is_named(study, monkeypatch):
     write_json(SEARCH / "search.json", manifest)
     monkeypatch.setattr(DivboSmall, "libraries", ("pandas",))
     assert any("; pandas: 0 there, " in line for line in problems(sample=1))
+
+
+@pytest.mark.parametrize(
+    ("folder", "use"), [(SEARCH, ENSEMBLE), (SPLIT, SEARCH), (Path("results/data"), SPLIT)]
+)
+def test_folders_that_others_were_made_from_are_missed(study, folder, use):
+    shutil.rmtree(folder)
+    (line,) = [line for line in problems() if "is missing, but" in line]
+    assert line.startswith(f"'{folder}") and f"'{use}' was made from it" in line
+
+
+def test_after_the_report_no_folder_may_be_missing(study):
+    jobs = Jobs.load("study.yaml")
+    described = json.loads(jobs.record())["study"]
+    shutil.rmtree(SEARCH)
+    shutil.rmtree(ENSEMBLE)
+    found = verification.verify(jobs, Path("results"), 0, 0)
+    assert (found.problems, found.missing, found.searches) == ([], 1, 1)
+    report = Path("results/tiny/manifest.json")
+    write_json(report, {"study_hash": study_hash(described)})
+    both = [f"'{f}' is missing, but '{report}' was made from it" for f in (SEARCH, ENSEMBLE)]
+    assert [line.partition(";")[0] for line in sorted(problems(), reverse=True)] == both
+    write_json(report, {"study_hash": study_hash({**described, "repeats": 0})})
+    assert problems() == []  # of the study as it was before
 
 
 def test_the_script(study):

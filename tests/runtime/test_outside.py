@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from ensemble_search.jobs import Jobs, check_plugins
-from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime import outside, plugins, signals
 from ensemble_search.runtime.code_version import Guard, files_outside, libraries
 from ensemble_search.runtime.errors import UserError
 from support.checkout import STUDY
@@ -253,3 +253,66 @@ def test_pages_are_found(parts):
     outside.use(["parts"])
     assert "ensemble_search.report.pages.mine_too" in pages.modules()
     pages.check_outside()
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            "def planned(self, evaluations, seconds=None): return None",
+            "Mine.planned returns None; ",
+        ),
+        ("def planned(self, *budget): return 'x'", "Mine.planned returns 'x'; "),
+        ("minimum_evaluations = property(lambda self: '5')", "Mine.minimum_evaluations is '5': "),
+        ("minimum_evaluations = property(lambda self: None)", "Mine.minimum_evaluations is None"),
+        (
+            "shares = property(lambda self: 1.0)",
+            "Mine.shares is 1.0: input should be",
+        ),
+        ("shares = property(lambda self: (2.0,))", "Mine.shares is (2.0,): input should be less"),
+        ("modules = property(lambda self: None)", "Mine.modules is None: input should be a valid"),
+    ],
+)
+def test_wrong_types_of_an_optimizer_cost_a_line(parts, body, says):
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    parts(
+        "parts/optimizers/mine.py", f'{base}class Mine(RandomSearch):\n    """M."""\n    {body}\n'
+    )
+    parts("study.yaml", study(["parts"]))
+    with pytest.raises(UserError) as caught:
+        Jobs.load("study.yaml")
+    assert "searches.mine.optimizer: " + says in str(caught.value)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_wrong_type_of_an_ensemble_costs_a_line(parts):
+    parts(
+        "parts/ensembles/own.py",
+        "from ensemble_search.ensembles.best import Best\n"
+        "class Own(Best):\n    def planned(self, evaluations): return None\n",
+    )
+    ensembles = {**STUDY["ensembles"], "own": {"type": "own"}}
+    parts("study.yaml", study(["parts"], ensembles=ensembles))
+    with pytest.raises(UserError, match=r"ensembles\.own\.type: Own\.planned returns None; "):
+        Jobs.load("study.yaml")
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit", "SystemExit"])
+@pytest.mark.parametrize("where", ["module", "planned"])
+def test_a_part_that_raises_what_ctrl_c_raises_costs_a_line(parts, error, where):
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    text = f"{base}class Mine(RandomSearch):\n    def planned(self, *budget): raise {error}\n"
+    if where == "module":
+        text = f"raise {error}\n"
+    parts("parts/optimizers/mine.py", text)
+    parts("study.yaml", study(["parts"]))
+    with pytest.raises(UserError, match=error):
+        Jobs.load("study.yaml")
+
+
+def test_ctrl_c_in_a_part_is_not_its_mistake(parts, monkeypatch):
+    parts("parts/optimizers/mine.py", "raise KeyboardInterrupt\n")
+    monkeypatch.setattr(signals, "received", [2])
+    outside.use(["parts"])
+    with pytest.raises(KeyboardInterrupt):
+        plugins.load("optimizers", "mine")

@@ -344,3 +344,21 @@ def test_damaged_results_cost_what_follows_the_damage(folder, output, name, dama
         np.save(path, np.zeros((6, 1, 1)))
     assert len(read(folder)) < 6
     assert went_on(folder)
+
+
+@pytest.mark.parametrize(
+    "place", ["", "journal", "journal/lock", "journal/journal.jsonl", "journal/predictions.f32"]
+)
+def test_a_link_to_nowhere_is_named(tmp_path, place):
+    link = tmp_path / "results" / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "unplugged/disk")
+    says = f"^'{link}' is a link to '{tmp_path / 'unplugged/disk'}', which does not exist: "
+    with pytest.raises(UserError, match=says):
+        read(tmp_path / "results/journal")
+
+
+def test_a_file_instead_of_the_folder_is_named(tmp_path):
+    (tmp_path / "journal").write_text("mine")
+    with pytest.raises(UserError, match=f"^'{tmp_path / 'journal'}' is no folder: remove it$"):
+        read(tmp_path / "journal")

@@ -118,7 +118,13 @@ class Column:
             case None:
                 return kind, values
             case "categorical" if kind == "date":
-                return "categorical", text(values.dt.strftime("%Y-%m-%dT%H:%M:%S"))
+                seconds = text(values.dt.strftime("%Y-%m-%dT%H:%M:%S"))
+                if seconds.nunique() < (distinct := self.values.nunique()):
+                    self._note(
+                        f"has {distinct} distinct times, of which only the seconds are kept: "
+                        f"{seconds.nunique()} categories"
+                    )
+                return "categorical", seconds
             case "categorical":
                 read = {"numeric": preparation.FROM_NUMBERS, "boolean": preparation.FROM_BOOLEANS}
                 self.read = read.get(kind)
@@ -205,10 +211,10 @@ class Column:
             self._note(f"has {among}: text, whose words become features{self._unread(present)}")
         elif distinct > prepare.MAX_CODES:
             code = use == "numeric"
-            becomes = "codes, used as one number" if code else "each becomes a feature"
+            becomes = "codes, used as one number" if code else prepare.EACH
             self._note(f"has {among}: {becomes}{'' if code else self._unread(present)}")
         elif unread := self._unread(present):
-            self._note(f"has {among}: each becomes a feature{unread}")
+            self._note(f"has {among}: {prepare.EACH}{unread}")
 
     def _unread(self, present: "pd.Series") -> str:
         """Explain how to write numbers or dates, if nearly all texts look like these."""
@@ -232,6 +238,11 @@ class Column:
         if ((digits > 0) & ((digits >= letters) | few) & ~name).mean() < NEARLY:
             return ""
         return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
+
+    def _note_cut(self, count: int) -> None:
+        if count:
+            times = "a time" if count == 1 else f"{count} times"
+            self._note(f"has {times} with nanoseconds, of which only the microseconds are kept")
 
     def _note(self, said: str) -> None:
         self.notes.append(f"column '{self.name}' {said}")
@@ -260,7 +271,8 @@ class Column:
         values = column.dropna()
         kind = pd.api.types.infer_dtype(values, skipna=True)
         if kind.startswith(("date", "period")):
-            dates = _instants(column)
+            dates, cut = _instants(column)
+            self._note_cut(cut)
             if lost := int((dates.isna() & column.notna()).sum()):
                 self._note(f"has {lost} invalid dates, treated as missing")
             return "date", dates
@@ -365,6 +377,8 @@ class Column:
         points = "points between thousands"  # and commas, as with spaces and apostrophes
         style = reading.style.replace(points, f"{points} and decimal commas")
         self._note(f"is text such as {example}: read as {style}{besides}{unclear}")
+        if kind == "date":
+            self._note_cut(sum(words[w] for w in fitting if readings.NANOSECONDS.search(w)))
         return reading
 
     def _finite(self, column: "pd.Series") -> "pd.Series":
@@ -591,8 +605,11 @@ def _eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":
     return dates.astype("datetime64[us]") if enough else None
 
 
-def _instants(column: "pd.Series") -> "pd.Series":
-    """Dates, date-times and periods (by their start); those with an offset in UTC."""
+def _instants(column: "pd.Series") -> "tuple[pd.Series, int]":
+    """Dates, date-times and periods (by their start); those with an offset in UTC.
+
+    Also how many of them lost digits, as they had nanoseconds.
+    """
     import pandas as pd
 
     if isinstance(column.dtype, pd.PeriodDtype):
@@ -603,4 +620,7 @@ def _instants(column: "pd.Series") -> "pd.Series":
         column = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    return pd.Series(preparation.microseconds(column.to_numpy()), index=column.index)
+    given = column.to_numpy()
+    dates = preparation.microseconds(given)
+    cut = int((~np.isnat(dates) & (dates != given)).sum())
+    return pd.Series(dates, index=column.index), cut

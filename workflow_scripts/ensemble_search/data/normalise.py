@@ -10,6 +10,7 @@ import numpy as np
 
 from ensemble_search.data import prepare, readings, roles
 from ensemble_search.data.kinds import (
+    EXACT,
     ROW_IDS,
     Column,
     counted,
@@ -233,6 +234,10 @@ def row_values(
             )
     if role == "fold" and len(odd := typed[typed != typed.round()]):
         raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
+    if role == "fold" and (far := typed.abs() >= EXACT).any():  # doubles merge some of them
+        raise UserError(
+            f"{what}: has the fold {values[far].iloc[0]}; folds are below {EXACT} in absolute value"
+        )
     if role == "part" and len(others := typed[~typed.isin(PARTS)]):
         raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
     return kind, typed

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
@@ -495,6 +496,9 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
     try:
         rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
     except TypeError:
+        if any(map(is_signalling, cells)):
+            cells = [None if is_signalling(cell) else cell for cell in cells]
+            return _each(column, cells, notes)
         raise UserError(
             f"column '{column.name}' holds lists or the like; a value has to be text, a number, a "
             "boolean or a date"
@@ -574,6 +578,11 @@ def is_missing(cell: Any) -> bool:
     if not isinstance(cell, str):
         return bool(cell != cell)  # noqa: PLR0124
     return cell.lstrip(" ") in MISSING or is_blank(cell)
+
+
+def is_signalling(cell: Any) -> bool:
+    """Whether a value is a signalling NaN, which can be neither hashed nor compared."""
+    return isinstance(cell, Decimal) and cell.is_snan()
 
 
 def is_blank(text: str) -> bool:

@@ -57,6 +57,8 @@ MOST_WORDS = 200
 WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 #: Why a text column is dropped.
 WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
+#: What a note says of a categorical column.
+EACH = "each becomes a feature"
 #: An identifier: one word with a digit.
 IDENTIFIER = r"(?=\S*\d)\S+"
 
@@ -94,7 +96,8 @@ def make_split(
     own = [description["columns"], description.get("asked"), description.get("read")]
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
     X, preparation, dropped = prepare(parts, *own)
-    notes = [*checks.notes(frame, description, rows), *description.get("notes", [])]
+    notes = checks.notes(frame, description, rows)
+    notes += [_as_dropped(note, dropped) for note in description.get("notes", [])]
     if "train_rows" in settings:
         own = labels[rows["train"]]
         chosen = choose(
@@ -242,6 +245,15 @@ def reading(
         rows.append([column["column"], CALLED[column["kind"]], "", f"no feature: {role} of rows"])
     left = description.get("left_out", {})
     return [*rows, *([name, "", "", f"dropped: {why}"] for name, why in left.items())]
+
+
+def _as_dropped(note: str, dropped: Mapping[str, str]) -> str:
+    """Correct a note on the categories of a column, of which the training rows have too many."""
+    if EACH in note:
+        for name, why in dropped.items():
+            if note.startswith(f"column '{name}' has "):
+                return note.replace(EACH, f"dropped, as {why}")
+    return note
 
 
 def _why(name: str, dropped: Mapping[str, str]) -> str:

@@ -65,6 +65,8 @@ _NUMBERS = {style: (_number(*separators), *separators) for style, separators in 
 
 _TWELVE = re.compile(r"(.*[T ])(\d{1,2})(:\d{2}(?::\d{2})?) ?([AaPp])\.?[Mm]\.?", re.ASCII)
 _TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
+#: Digits of a time that are not kept.
+NANOSECONDS = re.compile(r":\d{2}[.,]\d{6}\d*[1-9]", re.ASCII)
 _OFFSET = re.compile(r":\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)

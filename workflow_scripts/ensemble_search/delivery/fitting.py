@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import kinds
+from ensemble_search.data.preparation import is_signalling
 from ensemble_search.delivery import doors
 from ensemble_search.predictor import rows
 from ensemble_search.predictor.ensemble import (
@@ -252,11 +253,15 @@ def _in_parquet(column: "pd.Series", what: str) -> Any:
 
     if isinstance(column.dtype, pd.SparseDtype):
         column = column.sparse.to_dense()
+    if pd.api.types.is_object_dtype(column) and any(signals := list(map(is_signalling, column))):
+        column = column.copy()
+        column[np.array(signals)] = None
     if pd.api.types.is_object_dtype(column) and not rows.alike(column.dropna()):
         return pa.Array.from_pandas(_readable(column, what))
     try:
         made = pa.Array.from_pandas(column)
-    except (pa.ArrowException, OverflowError):  # integers of more than 64 bits
+    # Integers of more than 64 bits, or infinite decimals.
+    except (pa.ArrowException, OverflowError, TypeError):
         return pa.Array.from_pandas(_readable(column, what))
     own = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
     if isinstance(own, pa.BaseExtensionType):  # periods and intervals

@@ -88,10 +88,18 @@ def check_size(k: int, most: int, what: str) -> int:
     It is returned as a Python integer, because multiples of NumPy's small integers overflow.
     """
     if not isinstance(k, Integral) or isinstance(k, bool):
-        raise UserError(f"k is {k!r}, must be an integer")
+        raise UserError(f"k is {shown(k)}, must be an integer")
     if not 1 <= k <= most:
-        raise UserError(f"k is {k}, must be at least 1 and at most {most}, {what}")
+        raise UserError(f"k is {shown(k)}, must be at least 1 and at most {most}, {what}")
     return int(k)
+
+
+def shown(value: object) -> str:
+    """Show a wrong argument; Python does not write integers of more than 4300 digits."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"of type {type(value).__name__} with thousands of digits"
 
 
 def number(value: object) -> float:

@@ -17,6 +17,7 @@ from ensemble_search.dpp.checks import (
     check_size,
     not_semidefinite,
     number,
+    shown,
 )
 from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.graded import graded
@@ -217,7 +218,9 @@ def log_scale(log_values: np.ndarray, size: float) -> float:
     """
     rank = len(log_values)
     if not 0 < number(size) < rank:
-        raise UserError(f"the expected size is {size!r}, must be between 0 and the rank, {rank}")
+        raise UserError(
+            f"the expected size is {shown(size)}, must be between 0 and the rank, {rank}"
+        )
     size = number(size)
     even = np.log(size) - np.log(rank - size)  # the solution if all eigenvalues were 1
     low, high = even - log_values.max(), even - log_values.min()

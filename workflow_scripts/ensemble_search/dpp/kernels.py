@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_function, check_size, number, real
+from ensemble_search.dpp.checks import check_function, check_size, number, real, shown
 from ensemble_search.dpp.draws import Draws
 from ensemble_search.dpp.generator import check_generator
 from ensemble_search.runtime.errors import UserError
@@ -54,7 +54,7 @@ def rbf(a: np.ndarray, b: np.ndarray, sigma: float) -> np.ndarray:
 
 def _check_sigma(sigma: float) -> float:
     if not np.finfo(float).tiny <= number(sigma) < np.inf:
-        raise UserError(f"sigma of the RBF kernel is {sigma!r}, must be a positive number")
+        raise UserError(f"sigma of the RBF kernel is {shown(sigma)}, must be a positive number")
     return number(sigma)
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_size, number, real
+from ensemble_search.dpp.checks import check_size, number, real, shown
 from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.mcmc import Chain, check_steps
 from ensemble_search.runtime.errors import UserError
@@ -69,7 +69,7 @@ def swap_features(
     possible = np.setdiff1d(np.arange(len(features)), given)
     k = check_size(k, len(possible), "the number of items")
     if not 0 <= number(alpha) <= 1:
-        raise UserError(f"alpha is {alpha!r}, must be a number from 0 to 1")
+        raise UserError(f"alpha is {shown(alpha)}, must be a number from 0 to 1")
     alpha = number(alpha)
     with np.errstate(over="ignore"):
         norm = float(np.square(features).sum(axis=1).max())

@@ -23,6 +23,7 @@ from ensemble_search.dpp.checks import (
     check_size,
     not_semidefinite,
     real,
+    shown,
 )
 from ensemble_search.dpp.draws import Draws
 from ensemble_search.dpp.generator import check_generator
@@ -80,7 +81,7 @@ def check_steps(steps: int | None, k: int, n_items: int = 0) -> int:
     """Return the number of steps, by default :func:`default_steps`; UserError if out of range."""
     steps = default_steps(k, n_items) if steps is None else steps
     if not isinstance(steps, Integral) or isinstance(steps, bool) or not 0 <= steps <= MOST_STEPS:
-        raise UserError(f"steps is {steps!r}, must be an integer from 0 to {MOST_STEPS:g}")
+        raise UserError(f"steps is {shown(steps)}, must be an integer from 0 to {MOST_STEPS:g}")
     return int(steps)
 
 

@@ -81,10 +81,12 @@ def load_ensemble(
         If the version of a library differs from the one that made the ensemble.
     """
     folder = Path(folder)
-    if not (folder / MANIFEST).is_file():
-        raise UserError(f"'{folder}' is not a delivered ensemble: it has no file '{MANIFEST}'")
     if (folder / MANIFEST).is_symlink():
         raise UserError(f"'{folder / MANIFEST}' is a link; {REMEDY}")
+    if (folder / MANIFEST).exists() and not (folder / MANIFEST).is_file():
+        raise UserError(f"'{folder / MANIFEST}' is not a file; {REMEDY}")
+    if not (folder / MANIFEST).is_file():
+        raise UserError(f"'{folder}' is not a delivered ensemble: it has no file '{MANIFEST}'")
     _check_length(folder / MANIFEST)
     if checksum is not None and (found := sha256(folder / MANIFEST)) != checksum.lower():
         raise UserError(
@@ -198,7 +200,8 @@ def _check_files(folder: Path, checksums: Mapping[str, str], needed: Sequence[st
         if name not in checksums:
             raise UserError(f"'{path}' is not among the files that were delivered; {REMEDY}")
         if not path.is_file():
-            raise UserError(f"'{path}' is missing; {REMEDY}")
+            said = "is not a file" if path.exists() else "is missing"
+            raise UserError(f"'{path}' {said}; {REMEDY}")
         size += path.stat().st_size
         if size > LARGEST:
             raise UserError(f"the files of '{folder}' have more than {LARGEST >> 30} GiB")

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
 
 #: Columns of ``models.csv`` that are not hyperparameters.
 MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
+#: Words in the names of columns of numbers that are results of models, in lower case.
+RESULTS = frozenset(
+    [
+        *("error", "loss", "logloss", "accuracy", "auc", "auroc", "score", "f1", "rmse", "mse"),
+        *("mae", "r2", "brier"),
+    ]
+)
 #: Tolerance by which sums of probabilities may differ from 1; probabilities are divided by the sum.
 SLACK = 0.01
 #: Files of each layout.
@@ -137,6 +144,14 @@ def _minimal(folder: Path) -> Predictions:
     written = _csv(folder / MINIMAL, text=True)
     notes = []
     for name in written.columns.difference(MEASURED):
+        parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
+        if models[name].dtype.kind in "iuf" and not RESULTS.isdisjoint(map(str.lower, parts)):
+            raise Unusable(
+                folder / MINIMAL,
+                f"'{name}' looks like a result, which searches must not see: remove the column "
+                "(losses are computed from the predictions), or rename it if it is a "
+                "hyperparameter",
+            )
         words = {*written[name]}
         if models[name].dtype.kind == "f" and (tiny := sorted(filter(vanishes, words))):
             raise Unusable(folder / MINIMAL, f"'{name}' has {tiny[0]}, which is 0 as a float")

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from ensemble_search.evaluation import table as tables
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
 from ensemble_search.results import layout, outdated, readers, states
+from ensemble_search.results.manifest import study_hash
 from ensemble_search.results.tables import checked
 from ensemble_search.runtime import files, plugins, provenance
 from ensemble_search.runtime.errors import UserError
@@ -41,11 +43,15 @@ class Findings:
         Number of result folders whose files were compared with their checksums.
     same, rounded
         Number of repeated evaluations with the same predictions: bit for bit, or up to rounding.
+    searches, missing
+        Number of the study's searches, and of those without results.
     problems
         One line each: file, problem, remedy.
     """
 
     folders: int = 0
+    searches: int = 0
+    missing: int = 0
     same: int = 0
     rounded: int = 0
     problems: list[str] = field(default_factory=list)
@@ -74,14 +80,18 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
         for folder in _folders(root / name, pattern)
     ]
     for folder, read in folders:
-        if not any(folder.glob("*.*")):
-            continue  # does not exist yet
+        if not _there(folder):
+            continue  # not yet, or see below
         findings.folders += 1
         try:
             read(folder)
             whole.add(folder)
         except UserError as error:
             findings.problems += error.problems
+    findings.problems += _lost(jobs, root)
+    expected = [_places(jobs, root, name)[1] for name in states.searches(jobs.study)]
+    findings.searches = len(expected)
+    findings.missing = sum(not _there(folder) for folder in expected)
     searches = list(_searches(jobs, root, whole))
     for search in {search.split: search for search in searches}.values():
         findings.problems += _split(search, root)
@@ -151,15 +161,53 @@ class _Search:
 
 def _searches(jobs: "Jobs", root: Path, whole: set[Path]) -> Iterator[_Search]:
     for name in states.searches(jobs.study):
-        home = jobs.home(*name)
-        dataset, search, repeat = name
-        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
-        run["split"] = home.study.split_name(repeat)
-        results = root / home.study.study
-        folder = layout.path(results, layout.SEARCH, **run)
-        split = layout.path(results, layout.SPLIT, **run)
+        home, folder, split = _places(jobs, root, name)
         if {folder, split} <= whole:
             yield _Search(name, home, folder, split, readers.search(folder))
+
+
+def _places(jobs: "Jobs", root: Path, name: tuple[str, str, int]) -> "tuple[Jobs, Path, Path]":
+    """The study that a search belongs to, its folder, and that of its split."""
+    home, (dataset, search, repeat) = jobs.home(*name), name
+    run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
+    run["split"] = home.study.split_name(repeat)
+    results = root / home.study.study
+    split = layout.path(results, layout.SPLIT, **run)
+    return home, layout.path(results, layout.SEARCH, **run), split
+
+
+def _there(folder: Path) -> bool:
+    return any(folder.glob("*.*"))
+
+
+def _lost(jobs: "Jobs", root: Path) -> Iterator[str]:
+    """Find folders that are missing although something was made from them.
+
+    After the report has been written, these are all; before, a job may not have run yet.
+    """
+    results, made_from = root / jobs.study.study, list[tuple[Path, Path]]()
+    report, folders = results / "manifest.json", list[Path]()
+    for name in states.searches(jobs.study):
+        home, folder, split = _places(jobs, root, name)
+        folders.append(folder)
+        dataset, search, repeat = name
+        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
+        uses = [layout.path(results, layout.DIVISIONS, **run)]
+        for method in jobs.study.methods.values():
+            if method.search == search:
+                uses.append(layout.path(results, layout.ENSEMBLE, **run, ensemble=method.ensemble))
+        made_from += [(folder, use) for use in uses]
+        made_from += [(split, folder), (root / "data" / home.source_key(dataset), split)]
+    with suppress(UserError):  # there is none, or of another version
+        study = json.loads(jobs.record())["study"]
+        if files.read_json(report).get("study_hash") == study_hash(study):
+            later = (job.output.parent for job in states.jobs_after_searches(jobs))
+            folders += [root / folder.relative_to("results") for folder in later]
+            made_from += [(folder, report) for folder in folders]
+    lost = {folder: use for folder, use in reversed(made_from) if use.is_file() or _there(use)}
+    for folder, use in lost.items():
+        if not _there(folder):
+            yield f"'{folder}' is missing, but '{use}' was made from it; run the study again"
 
 
 def _split(search: _Search, root: Path) -> list[str]:

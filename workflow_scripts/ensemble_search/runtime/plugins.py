@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ensemble_search.runtime import outside
+from ensemble_search.runtime import outside, signals
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shared_files import SHARED
 
@@ -72,7 +72,9 @@ def imported(module: str, file: Path | None = None):
     """Import a module; a UserError names its file (None: the module of a package)."""
     try:
         return importlib.import_module(module)
-    except (Exception, SystemExit) as error:  # the author's code may raise anything
+    except BaseException as error:  # the author's code may raise anything
+        if signals.received:
+            raise
         raise UserError(f"{_shown(file) if file else module}: {_where(error, file)}") from error
 
 

@@ -214,6 +214,15 @@ class Journal:
                 self._read()
                 self._files = open_.pop_all()
         except OSError as error:
+            # Of a link to nowhere, the system says that it exists, or that it does not.
+            links = (p for p in (*self.folder.parents, *self._paths()) if p.is_symlink())
+            if dangling := next((p for p in links if not p.exists()), None):
+                raise UserError(
+                    f"'{dangling}' is a link to '{os.readlink(dangling)}', which does not exist: "
+                    "restore that, or remove the link"
+                ) from error
+            if not self.folder.is_dir() and isinstance(error, FileExistsError):
+                raise UserError(f"'{self.folder}' is no folder: remove it") from error
             raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
         return self
 
@@ -298,6 +307,11 @@ class Journal:
         for name in PREDICTIONS:
             with suppress(OSError):  # any remainder is shorter than the journal's own file
                 (self.folder / name).unlink(missing_ok=True)
+
+    def _paths(self) -> list[Path]:
+        """The folder, and the files that are opened in it."""
+        files = ("lock", "journal.jsonl", "predictions.f32")
+        return [self.folder, *(self.folder / name for name in files)]
 
     def _open(self, name: str, open_: ExitStack) -> int:
         file = os.open(self.folder / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)

@@ -1,13 +1,14 @@
 """Parts that several sections of a study share."""
 
+import reprlib
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
-from ensemble_search.runtime import outside, plugins
+from ensemble_search.runtime import outside, plugins, signals
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -62,6 +63,41 @@ def check_task(made: Any, task: str | None, where: str) -> None:
         )
 
 
+def check_type(value: Any, kind: Any, where: str, what: str) -> None:
+    """Check what a part, perhaps from outside, returns.
+
+    Parameters
+    ----------
+    value, what
+        The value, and the class and property that returned it.
+    kind
+        Its type, for pydantic.
+    where
+        The key that names the part.
+
+    Raises
+    ------
+    UserError
+        If it has another type.
+    """
+    try:
+        TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]["msg"]
+        raise UserError(
+            f"{where}: {what} is {reprlib.repr(value)}: {first[:1].lower()}{first[1:]}"
+        ) from None
+
+
+def check_planned(made: Any, kind: type, where: str) -> None:
+    """Check that ``planned`` of a part of class ``kind`` returned another one; else UserError."""
+    if not isinstance(made, kind):
+        raise UserError(
+            f"{where}: {kind.__name__}.planned returns {reprlib.repr(made)}; it must return a "
+            f"{kind.__name__}, such as self"
+        )
+
+
 def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
     """Call a function and yield the lines of its UserError, if it raises one."""
     try:
@@ -70,7 +106,10 @@ def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
         yield from error.problems
     except PydanticUserError as error:  # a field of a part from outside has an unknown type
         yield f"plugins: {str(error).splitlines()[0]}"
-    except Exception as error:  # in code of a part from outside, such as a validator
+    # In code of a part from outside, such as a validator, which may raise anything.
+    except BaseException as error:
+        if signals.received:
+            raise
         frames = traceback.extract_tb(error.__traceback__)
         theirs = [f for f in frames if {*Path(f.filename).parents} & {*outside.folders()}]
         if not theirs:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.study.sections.base import check_task, mistakes
+from ensemble_search.study.sections.base import check_planned, check_task, mistakes
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -23,7 +23,9 @@ def make(study: "Study", name: str):
             f"ensembles.{name}.type: '{study.ensembles[name][KEY]}' needs validation rows of their "
             "own, and split.folds makes all training rows validation rows; remove one of them"
         )
-    return made.planned(study.budget.whole)
+    planned = made.planned(study.budget.whole)
+    check_planned(planned, type(made), f"ensembles.{name}.{KEY}")
+    return planned
 
 
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:

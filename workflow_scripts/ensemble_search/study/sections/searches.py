@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shares import names
-from ensemble_search.study.sections.base import check_task, mistakes
+from ensemble_search.study.sections.base import check_planned, check_task, check_type, mistakes
 from ensemble_search.study.sections.methods import of_study as space_of
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 KIND, KEY = "optimizers", "optimizer"
 #: The only share of the training rows that most optimizers request.
 WHOLE = (1.0,)
+#: Type of the fidelities of an optimizer.
+SHARES = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)]
 
 
 def make(study: "Study", name: str):
@@ -28,6 +32,8 @@ def make(study: "Study", name: str):
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
     used, budget = name in study.used("search"), study.budget
+    where, kind = f"searches.{name}.{KEY}", type(made)
+    check_type(made.shares, SHARES, where, f"{kind.__name__}.shares")
     evaluations = budget.whole if made.shares == WHOLE else budget.evaluations
     space = space_of(study)
     try:
@@ -35,14 +41,17 @@ def make(study: "Study", name: str):
             made.check_space(space)
         if used:
             made = made.planned(evaluations, budget.seconds)
+            check_planned(made, kind, KEY)
         if space:
             made.check_space(space)
     except UserError as error:
         raise UserError(f"searches.{name}.{error}") from None
-    if used and made.minimum_evaluations > (evaluations or math.inf):
+    least = made.minimum_evaluations
+    check_type(least, int, where, f"{kind.__name__}.minimum_evaluations")
+    check_type(made.modules, list[str], where, f"{kind.__name__}.modules")
+    if used and least > (evaluations or math.inf):
         raise UserError(
-            f"budget.{budget.unit}: {evaluations} is below what search '{name}' needs, "
-            f"{made.minimum_evaluations}"
+            f"budget.{budget.unit}: {evaluations} is below what search '{name}' needs, {least}"
         )
     return made
 
@@ -50,8 +59,10 @@ def make(study: "Study", name: str):
 def shares(study: "Study", name: str) -> tuple[float, ...]:
     """Return the fidelities that a search may request; only 1 if its settings are wrong."""
     try:
-        return plugins.make(KIND, study.searches[name], KEY, f"searches.{name}").shares
-    except (KeyError, UserError):
+        found = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}").shares
+        check_type(found, SHARES, name, "shares")
+        return found
+    except Exception:  # :func:`make` says why
         return WHOLE
 
 
