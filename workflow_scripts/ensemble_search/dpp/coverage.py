@@ -9,7 +9,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ensemble_search.dpp.checks import check_size, not_semidefinite, real, shown
+from ensemble_search.dpp.checks import check_size, not_semidefinite, real
 from ensemble_search.dpp.exact import LEnsemble
 from ensemble_search.dpp.generator import check_generator
 from ensemble_search.dpp.kernels import Kernel, checked, rbf
@@ -236,9 +236,7 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     for name, value, most in (("dimensions", dimensions, 64), ("points", points, 10**7)):
         integer = isinstance(value, Integral) and not isinstance(value, bool)
         if not integer or not 1 <= value <= most:
-            raise UserError(
-                f"{name} of a grid is {shown(value)}, must be an integer from 1 to {most}"
-            )
+            raise UserError(f"{name} of a grid is {value!r}, must be an integer from 1 to {most}")
     side = int((points + 0.5) ** (1 / dimensions))
     axes = np.meshgrid(*[np.linspace(0, 1, side)] * dimensions, indexing="ij")
     return np.stack(axes, axis=-1).reshape(-1, dimensions)
