@@ -327,7 +327,7 @@ class _Delivered:
             If the path exists, or the folder was changed since it was loaded.
         """
         if not isinstance(path, (str, Path)):
-            raise InvalidRows(f"{path!r} is no path; name a new folder")
+            raise InvalidRows(f"{path!r} is not a path; name a new folder")
         path = Path(path).resolve()
         if path.exists():
             raise InvalidRows(f"'{path}' exists; name another folder")
