@@ -66,7 +66,7 @@ def forged(folder, change):
         (lambda m, p: m.pop("columns"), r"an earlier version .* the folder's own '.*predict.py'"),
         (lambda m, p: m["members"][0].update(evaluation=77), "member 77 is not 'members/77'"),
         (lambda m, p: p["columns"][0].update(fills={"a": 1e39}), "imputed values of 'a'"),
-        (lambda m, p: p["columns"][3].update(words="rb", fill="r"), "are no list"),
+        (lambda m, p: p["columns"][3].update(words="rb", fill="r"), "are not a list"),
         (lambda m, p: m["files"].update({"a/" * 3000 + "a": "0"}), "no name is so long"),
     ],
 )

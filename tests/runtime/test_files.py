@@ -113,7 +113,7 @@ def test_a_header_that_pythons_parser_gives_up_at_is_damage(tmp_path, map_only):
     header = b"-" * 9000 + b"1"
     size = len(header).to_bytes(2, "little")
     (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\1\0" + size + header)
-    with pytest.raises(UserError, match="its header is no description of an array"):
+    with pytest.raises(UserError, match="its header does not describe an array"):
         read_npy(tmp_path / "a.npy", map_only)
 
 

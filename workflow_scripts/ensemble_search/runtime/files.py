@@ -512,7 +512,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     try:
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     except MemoryError:  # how Python's parser fails on deeply nested expressions
-        raise ValueError("its header is no description of an array") from None
+        raise ValueError("its header does not describe an array") from None
     if dtype.hasobject:
         raise ValueError("it holds Python objects; save numbers or text of one type")
     return shape, dtype
