@@ -126,9 +126,9 @@ def test_predictions_beyond_double_precision_are_an_error(restored):
     ("classes", "message"),
     [
         (["x", "y", "z\0"], "not those of the members"),
-        ("xyz", "no list of text"),
+        ("xyz", "not a list of text"),
         (["x", "y", "z" * 40], "too many letters"),
-        ([1, 2, 3], "no list of text"),
+        ([1, 2, 3], "not a list of text"),
     ],
 )
 def test_classes_are_what_predictions_say(classes, message, three_classes, monkeypatch):
