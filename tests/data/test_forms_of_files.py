@@ -381,7 +381,7 @@ def test_what_is_wrong_with_a_sheet_is_named(tmp_path):
     for name, line in (
         ("empty", "row 1 of its first sheet is empty; it must name the columns"),
         ("formulas", r"target: formulas were never calculated, .* 'y' \(40\)"),
-        ("encrypted", "it is no Excel file, or an encrypted one; save it as"),
+        ("encrypted", "it is not an Excel file, or encrypted; save it as"),
     ):
         with pytest.raises(UserError, match=line):
             sources.from_file(str(tmp_path / f"{name}.xlsx"), "y")

@@ -260,8 +260,9 @@ def test_folds_of_groups():
     numbers = rows.fold_numbers(codes, 3, groups)
     assert np.bincount(numbers).tolist() == [30, 30, 30]
     assert all(len(set(numbers[groups == group])) == 1 for group in range(9))
-    with pytest.raises(UserError, match=r"2 groups of training rows are too few for 3 folds"):
-        rows.fold_numbers(codes, 3, groups // 5)
+    for some in (groups // 5, np.repeat([0, 1, 2], [88, 1, 1])):
+        with pytest.raises(UserError, match=r"by columns.group, only 2 of 3 folds get training r"):
+            rows.fold_numbers(codes, 3, some)
     with pytest.raises(UserError, match=r"all training rows of a class are in one fold"):
         rows.fold_numbers((groups == 0).astype(int), 3, groups)
 

@@ -478,7 +478,7 @@ def with_rows(**columns) -> tuple[pd.DataFrame, dict]:
 def test_columns_of_rows_are_no_features_and_divide_them():
     frame, described = with_rows(group=["patient"], weight=["weight"])
     assert not {"patient", "weight"} & set(described["columns"])
-    assert "column 'patient' is the group of the rows, and no feature" in described["notes"]
+    assert "column 'patient' is the group of the rows, not a feature" in described["notes"]
     inputs, *_ = prepare.make_split(frame, described, PAPER)
     assert not any(name.startswith(("patient", "weight")) for name in inputs.features)
     parts = [inputs.weights, inputs.validation_weights, inputs.test_weights]
@@ -530,7 +530,7 @@ def test_weights_that_leave_few_rows_are_noted():
     frame = mixed().assign(weight=[1e9] * 3 + [1.0] * 97, even=np.arange(100) + 1.0)
     for name, noted in (("weight", True), ("even", False)):
         notes = normalise.normalise(Raw(frame, "y", "set", {}), {"weight": [name]})[1]["notes"]
-        assert any("all 100 count like 3 rows of one weight" in note for note in notes) == noted
+        assert any("their effective number is 3 of 100" in note for note in notes) == noted
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,14 @@ def test_intervals_of_few_positives_hold_the_true_loss_as_often_as_they_say(name
     assert np.mean([low <= true <= high for low, high in found]) > 0.9
 
 
+def test_a_regression_has_no_rarest_class():
+    """The loss of its mean is extreme, 1, but no label is there twice."""
+    labels = np.random.default_rng(0).normal(size=2000)
+    constant = np.full((2000, 1), labels.mean())
+    low, high = measures.interval(plugins.load("metrics", "r2")(), labels, constant)
+    assert 0.99 < low < high < 1.01
+
+
 def test_importance_finds_the_column_of_a_rare_class():
     """Of 20,000 rows, few of any 500 would be of the class."""
     rng = np.random.default_rng(0)

@@ -243,6 +243,8 @@ def test_rows_of_a_file_to_test_on(tmp_path):
     assert read("w;y;g;a\n1,5;12;p;3\n2,5;8;q;1\n").weights.tolist() == [1.5, 2.5]
     assert "rows of rows.csv without a number in 'y' are left out: 1" in found.notes[0]
     assert "'x'" in found.notes[1]
+    long = read(f"y,g,a,w\n1,2,3,1\n{'x' * 999},2,3,1\n").notes[0]
+    assert long.endswith(f"are left out: 1, such as '{'x' * 39}…'")
     for text, line in (
         ("y,g,w\n1,2,3\n", "has no column 'a'"),
         ("y,g,a\n1,2,3\n", "has no column 'w'"),

@@ -155,6 +155,8 @@ def test_numbers_of_any_type_stay_numbers(tmp_path):
         "long": np.array([0.5, 1, 2], dtype=np.longdouble),
         "fractions": [Fraction(1, 2), 3, None],
         "endless": [10**400, -(10**400), 1],
+        "missing": pd.Series([Fraction(1, 2), pd.NA, 3], dtype=object),
+        "infinite": [Decimal("Infinity"), Decimal("1.5"), None],
     }
     frame = pd.DataFrame({"y": ["a", "b", "a"], **numbers})
     file = fitting._Frames(tmp_path).write(frame, "y", "mine", "frame")
@@ -163,6 +165,8 @@ def test_numbers_of_any_type_stay_numbers(tmp_path):
     assert found["long"].tolist() == [0.5, 1, 2]
     assert found["fractions"].tolist()[:2] == [0.5, 3]
     assert found["endless"].tolist() == [np.inf, -np.inf, 1]
+    np.testing.assert_array_equal(found["missing"], [0.5, np.nan, 3])
+    np.testing.assert_array_equal(found["infinite"], [np.inf, 1.5, np.nan])
 
 
 def test_arrow_converts_no_value_to_the_type_of_another(tmp_path):
@@ -177,8 +181,10 @@ def test_arrow_converts_no_value_to_the_type_of_another(tmp_path):
         "length": [datetime.timedelta(1), 1, 2],
         "time": [day, time, None],
         "truth": [True, 1.5, 2],
+        "dates": [day, 1, 1],
     }
     objects = {name: pd.Series(own, dtype=object) for name, own in columns.items()}
+    objects["dates"] = objects["dates"].astype("category")
     frame = pd.DataFrame({"y": ["a", "b", "a"], **objects})
     file = fitting._Frames(tmp_path).write(frame, "y", "mine", "frame")
     found = pd.read_parquet(tmp_path / file)
@@ -186,6 +192,7 @@ def test_arrow_converts_no_value_to_the_type_of_another(tmp_path):
     assert found["long"].tolist()[:2] == [1.5, 2]
     assert found["decimal"].tolist() == [1.5, 2.25, 3]
     assert found["day"].tolist()[1:] == found["length"].tolist()[1:] == ["1", "2"]
+    assert found["dates"].tolist()[1:] == ["1", "1"]
     assert found["time"].tolist()[:2] == ["2020-02-03T00:00:00", "2020-02-03T04:05:00"]
     assert found["truth"].tolist() == ["True", "1.5", "2"]
 
@@ -220,7 +227,7 @@ def test_numbers_that_are_all_equal_have_a_score(monkeypatch):
     assert model.score([1, 2], [1, 2.5]) == pytest.approx(1 - 0.25 / 1.125)
     with pytest.raises(UserError, match="there are no rows to score"):
         model.score([], [])
-    with pytest.raises(UserError, match="None is no path; name a new folder"):
+    with pytest.raises(UserError, match="None is not a path; name a new folder"):
         model.save(None)
 
 

@@ -155,6 +155,7 @@ def test_no_success_no_ensemble(ensemble):
     assert ensemble.build_prefixes(pool) == [None] * 3
     nothing = pool_of(predictions[:0], pool.labels, pool.errors[:0], 0)
     assert ensemble.build_prefixes(nothing) == []
+    assert ensemble.build(pool) is ensemble.build(nothing) is None
 
 
 def test_the_test_set_has_no_influence(pool, trace):

@@ -68,7 +68,7 @@ def forged(folder, change):
         (lambda m, p: m.pop("columns"), r"an earlier version .* the folder's own '.*predict.py'"),
         (lambda m, p: m["members"][0].update(evaluation=77), "member 77 is not 'members/77'"),
         (lambda m, p: p["columns"][0].update(fills={"a": 1e39}), "imputed values of 'a'"),
-        (lambda m, p: p["columns"][3].update(words="rb", fill="r"), "are no list"),
+        (lambda m, p: p["columns"][3].update(words="rb", fill="r"), "are not a list"),
         (lambda m, p: m["files"].update({"a/" * 3000 + "a": "0"}), "no name is so long"),
     ],
 )
@@ -128,9 +128,9 @@ def test_predictions_beyond_double_precision_are_an_error(restored):
     ("classes", "message"),
     [
         (["x", "y", "z\0"], "not those of the members"),
-        ("xyz", "no list of text"),
+        ("xyz", "not a list of text"),
         (["x", "y", "z" * 40], "too many letters"),
-        ([1, 2, 3], "no list of text"),
+        ([1, 2, 3], "not a list of text"),
     ],
 )
 def test_classes_are_what_predictions_say(classes, message, three_classes, monkeypatch):

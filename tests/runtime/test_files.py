@@ -74,7 +74,7 @@ def test_npy_reads_back_and_rejects_objects(tmp_path):
     assert os.listdir(tmp_path) == ["a.npy"]
     for written, says in (
         (lambda: np.save(path, np.array([{}, None], dtype=object)), "it holds Python objects; sav"),
-        (lambda: path.write_text("1,2"), "it is no array in NumPy's format"),
+        (lambda: path.write_text("1,2"), "it is not an array in NumPy's format"),
     ):
         written()
         with pytest.raises(Unusable, match=says):
@@ -85,7 +85,7 @@ def test_npy_reads_back_and_rejects_objects(tmp_path):
 def test_what_is_in_the_place_of_a_folder_is_named(tmp_path, link):
     folder = tmp_path / "folder"
     folder.write_text("") if link is None else folder.symlink_to(link)
-    with pytest.raises(UserError, match=r"^cannot write '.*/a/b.json': '.*/folder' is no folder;"):
+    with pytest.raises(UserError, match=r"^cannot write '.*/b.json': '.*/folder' is not a folder;"):
         write_json(folder / "a/b.json", {})
 
 
@@ -113,7 +113,7 @@ def test_a_header_that_pythons_parser_gives_up_at_is_damage(tmp_path, map_only):
     header = b"-" * 9000 + b"1"
     size = len(header).to_bytes(2, "little")
     (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\1\0" + size + header)
-    with pytest.raises(UserError, match="its header is no description of an array"):
+    with pytest.raises(UserError, match="its header does not describe an array"):
         read_npy(tmp_path / "a.npy", map_only)
 
 

@@ -127,7 +127,7 @@ def normalise(
         elif role in roles.OF_ROWS:
             kind, taken[str(name)] = row_values(str(name), role, frame[name], about, notes)
             of_rows[role] = {"column": str(name), "kind": kind}
-            notes.append(f"column '{name}' is the {role} of the rows, and no feature")
+            notes.append(f"column '{name}' is the {role} of the rows, not a feature")
         elif name in raw.ignored and role is None:
             left_out[str(name)] = raw.ignored[name]
         else:
@@ -229,8 +229,8 @@ def row_values(
         parts = (typed / typed.sum()).to_numpy(float)
         if (equal := 1 / np.square(parts).sum()) < len(typed) / 10:
             notes.append(
-                f"column '{name}' weights rows so unequally that all {len(typed)} count like "
-                f"{equal:.0f} rows of one weight"
+                f"column '{name}' weights rows so unequally that their effective number is "
+                f"{equal:.0f} of {len(typed)}"
             )
     if role == "fold" and len(odd := typed[typed != typed.round()]):
         raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
@@ -307,7 +307,7 @@ def _labels(target, what: str) -> "pd.Series":
     if not len(target):
         raise UserError(f"{what}: has no values")
     if not isinstance(target.dtype, pd.CategoricalDtype):
-        _refuse_regression(target, what)
+        _check_regression(target, what)
     if pd.api.types.is_float_dtype(target.dtype) and np.isinf(target.to_numpy("float64")).any():
         raise UserError(f"{what}: holds infinite values, which are not a class; remove them")
     labels = text(target)
@@ -384,7 +384,7 @@ def _absence_tells(values, labels) -> bool:
     return bool(2 * (len(labels) - right) <= len(labels) - labels.value_counts().iloc[0])
 
 
-def _refuse_regression(target, what: str) -> None:
+def _check_regression(target, what: str) -> None:
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(target.dtype):

@@ -421,7 +421,7 @@ def _restored(described: Mapping[str, Any]) -> Column:
         raise ValueError(f"'{name}' is read as {read!r}")
     if kind == "categorical":
         if not all(isinstance(described[key], list) for key in ("words", "rare")):
-            raise TypeError(f"the categories of '{name}' are no list")
+            raise TypeError(f"the categories of '{name}' are not a list")
         words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
         if not words or len({*words, *rare}) < len(words) + len(rare):
             raise ValueError(f"the categories of '{name}' are none, or one is there twice")

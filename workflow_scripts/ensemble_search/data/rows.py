@@ -298,7 +298,7 @@ def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = Non
     Raises
     ------
     UserError
-        If there are fewer groups than folds, or all rows of a class are in one fold.
+        If the groups do not fill all folds, or all rows of a class are in one fold.
     """
     if groups is not None:
         codes, own = strata(labels), np.unique(groups, return_inverse=True)[1]
@@ -306,8 +306,8 @@ def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = Non
         numbers = deal(codes, own, shares, np.random.default_rng(0))  # rows are in random order
         if len(np.unique(numbers)) < folds:
             raise UserError(
-                f"split.folds: {own.max() + 1} groups of training rows are too few for {folds} "
-                "folds; lower it"
+                f"split.folds: by columns.group, only {len(np.unique(numbers))} of {folds} folds "
+                "get training rows; lower it"
             )
         for code in np.unique(codes):
             if len(np.unique(numbers[codes == code])) < 2:

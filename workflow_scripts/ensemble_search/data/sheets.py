@@ -29,7 +29,7 @@ def header(path: Path) -> list[str]:
     Raises
     ------
     Unreadable
-        If it is no Excel file, or its first row is empty.
+        If it is not an Excel file, or its first row is empty.
     OSError
         If the file cannot be read.
     """
@@ -126,7 +126,7 @@ def _cells(path: Path, formulas: bool = False) -> Iterator[tuple[Any, ...]]:
             raise
         except zipfile.BadZipFile:
             raise Unreadable(
-                "it is no Excel file, or an encrypted one; save it as .xlsx without a password"
+                "it is not an Excel file, or encrypted; save it as .xlsx without a password"
             ) from None
         except Exception as error:  # openpyxl checks little: damage ends in all kinds of them
             raise Unreadable(

@@ -614,14 +614,12 @@ def _columns(tested: _Tested) -> Part:
         ),
         name=Path(IMPORTANCE).stem,
     )
-    seen = (
-        ""
-        if tested.unseen
-        else (
-            " The members were also fitted on these rows, so columns that tell rows apart "
-            "seem more important than they are."
+    seen = ""
+    if not tested.unseen:
+        seen = (
+            " The members were also fitted on these rows, so columns that distinguish rows seem "
+            "more important than they are."
         )
-    )
     charts: list[Chart] = []
     for row in found:
         if len(charts) == SHOWN or row["rise"] <= 0:

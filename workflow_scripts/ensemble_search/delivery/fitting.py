@@ -256,17 +256,17 @@ def _in_parquet(column: "pd.Series", what: str) -> Any:
     if pd.api.types.is_object_dtype(column) and any(signals := list(map(is_signalling, column))):
         column = column.copy()
         column[np.array(signals)] = None
-    if pd.api.types.is_object_dtype(column) and not rows.alike(column.dropna()):
+    own = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    if pd.api.types.is_object_dtype(own) and not rows.alike(own.dropna()):
         return pa.Array.from_pandas(_readable(column, what))
     try:
         made = pa.Array.from_pandas(column)
-    # Integers of more than 64 bits, or infinite decimals.
-    except (pa.ArrowException, OverflowError, TypeError):
+    except (pa.ArrowException, OverflowError, TypeError):  # such as integers of more than 64 bits
         return pa.Array.from_pandas(_readable(column, what))
-    own = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
-    if isinstance(own, pa.BaseExtensionType):  # periods and intervals
+    kind = made.type.value_type if pa.types.is_dictionary(made.type) else made.type
+    if isinstance(kind, pa.BaseExtensionType):  # periods and intervals
         return pa.Array.from_pandas(kinds.text(column))
-    if pa.types.is_nested(own):
+    if pa.types.is_nested(kind):
         raise UserError(
             f"{what}: column '{column.name}' holds lists or the like; a value has to be text, a "
             "number, a boolean or a date"
@@ -291,10 +291,12 @@ def _readable(column: "pd.Series", what: str) -> "pd.Series":
     truths = any(isinstance(value, (bool, np.bool_)) for value in present)
     if truths or not all(isinstance(value, (numbers.Real, Decimal)) for value in present):
         return kinds.text(column)
-    if all(map(_exact, present)):
-        exact = [None if pd.isna(v) else Decimal(int(v)) for v in column.astype(object)]
-        return pd.Series(exact, column.index, dtype=object)
-    return column.map(_float, na_action="ignore").astype("float64")
+    exact = all(map(_exact, present))
+    made = [
+        None if pd.isna(v) else Decimal(int(v)) if exact else _float(v)
+        for v in column.astype(object)
+    ]
+    return pd.Series(made, column.index, dtype=object if exact else "float64")
 
 
 def _exact(number: Any) -> bool:

@@ -41,20 +41,20 @@ def interval(
     Without groups: Wilson's interval (1927) if the loss is a share of rows, else percentiles of
     seeded bootstraps. Groups are sampled as a whole: see :func:`share` and :func:`_jackknife`.
 
-    Losses that are no means over rows, such as that of an AUC, vary hardly or not at all between
-    samples of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or groups,
-    or the loss is extreme, the interval is Wilson's for as many: a share of n has the largest
-    variance that an AUC with n rows in the smaller class can have (Birnbaum & Klose, 1957).
+    In classification, losses that are not means over rows, such as 1 - AUC, hardly vary between
+    bootstraps of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or
+    groups, or the loss is extreme, the interval is Wilson's for as many: a share of n has the
+    largest variance that an AUC with n rows in the smaller class can have (Birnbaum & Klose, 1957).
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if single is not None and np.isin(single, (0, 1)).all():
         return share(np.asarray(single) == 1, groups)
-    if single is None:
+    if single is None and metric.task == CLASSIFICATION:
         loss, units = metric.loss(labels, predictions), np.arange(len(labels))
         units = units if groups is None else groups
         n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
-        if loss in (0, metric.worst) or (n < RARE and metric.task == CLASSIFICATION):
+        if n < RARE or loss in (0, metric.worst):
             low, high = wilson(n * loss / metric.worst, n)
             return metric.worst * low, metric.worst * high
     if groups is not None:

@@ -25,7 +25,6 @@ from ensemble_search.data.preparation import (
     Preparation,
 )
 from ensemble_search.delivery import measures
-from ensemble_search.delivery.measures import DAY
 from ensemble_search.delivery.onnx_export import INPUT, OPERATORS, TOLERANCE, NotConvertible
 from ensemble_search.metrics.base import TIE
 from ensemble_search.runtime.names import MISSING
@@ -189,7 +188,7 @@ def _date(graph: _Graph, column: Numbers) -> str:
     def ratio(a: str, b: float) -> str:
         return graph.add("Div", graph.double(a), [b])
 
-    day_number = whole(moment, DAY)
+    day_number = whole(moment, measures.DAY)
     shifted = add(day_number, [719_468])
     of_era = rest(shifted, 146_097)
     leap = minus(add(minus(of_era, whole(of_era, 1460)), whole(of_era, 36_524)),
@@ -208,8 +207,8 @@ def _date(graph: _Graph, column: Numbers) -> str:
         "month": graph.double(month),
         "day": graph.double(day),
         "weekday": graph.double(rest(add(day_number, [3]), 7)),
-        "hour": graph.add("Div", ratio(rest(moment, DAY), 1e6), [3600.0]),
-        "days": ratio(moment, float(DAY)),
+        "hour": graph.add("Div", ratio(rest(moment, measures.DAY), 1e6), [3600.0]),
+        "days": ratio(moment, float(measures.DAY)),
     }
     assert set(parts) == set(DATE_PARTS)
     found = [

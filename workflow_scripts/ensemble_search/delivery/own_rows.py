@@ -94,27 +94,27 @@ def read(
         known = np.isfinite(numbers)
         scale = described["target"]
         labels = (numbers[known] - scale["mean"]) / scale["std"]
-    others = kinds.text(frame[target][~known].dropna())
-    such = f", such as '{others.iloc[0]}'" if len(others) else ""
+    odd = kinds.text(frame[target][~known].dropna())
+    such = f"such as {kinds.short(odd.iloc[0])}" if len(odd) else ""
     if not len(labels):
         wanted = f"the classes are {kinds.listed(classes)}" if classes else "write them as -1234.5"
         raise UserError(
             f"deliver.test: '{file}' has no row with a known value of '{target}'"
-            + f"{such.replace(', such', '; it has values such')}; {wanted}" * bool(such)
+            + (f"; it has values {such}; {wanted}" if such else "")
         )
     frame, notes = frame[known], [f"{Path(file).name}: {note}" for note in raw.notes]
     if count := int(np.count_nonzero(~known)):
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
-        notes.append(f"{own} are left out: {count}{such}")
-    X, odd = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
+        notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))
+    X, unusual = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
     weights, groups = np.empty(0), None
     if "weight" in by:
         name, what = by["weight"], f"deliver.test: '{file}': column '{by['weight']}'"
         weights = normalise.row_values(name, "weight", frame[name], what, notes)[1].to_numpy()
     if "group" in by:
         groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
-    return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *odd])
+    return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *unusual])
 
 
 def _fits(column: Column, values: "pd.Series") -> bool:

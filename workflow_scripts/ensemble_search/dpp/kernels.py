@@ -70,11 +70,10 @@ def checked(kernel: Kernel, most: float = np.finfo(float).max) -> Kernel:
                 f"{(len(a), len(b))}, has {result.shape}"
             )
         if not np.abs(result).max(initial=0) <= most:
-            finite = np.isfinite(result).all()
+            if not np.isfinite(result).all():
+                raise UserError("the kernel of two points is not finite")
             raise UserError(
                 f"the kernel of two points is above {most:g}; divide the kernel by a constant"
-                if finite
-                else "the kernel of two points is not finite"
             )
         return result
 

@@ -43,7 +43,7 @@ class AgnosticBayes(Ensemble):
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""
-        return self.build_prefixes(pool)[-1]
+        return [None, *self.after_each_success(pool)][-1]
 
     def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
         """See :meth:`Ensemble.after_each_success`; the losses are computed once."""

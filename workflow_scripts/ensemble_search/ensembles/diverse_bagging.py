@@ -56,7 +56,7 @@ class DiverseBagging(Ensemble):
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""
-        return self.build_prefixes(pool)[-1]
+        return [None, *self.after_each_success(pool)][-1]
 
     def unfitted(self, members: Members, pool: Pool) -> np.ndarray:
         """See :meth:`Ensemble.unfitted`."""

@@ -25,7 +25,7 @@ class Slots(Ensemble):
 
     def build(self, pool: Pool) -> Members | None:
         """See :meth:`Ensemble.build`."""
-        return self.build_prefixes(pool)[-1] if len(pool.errors) else None
+        return [None, *self.after_each_success(pool)][-1]
 
     def after_each_success(self, pool: Pool) -> Iterator[Members | None]:
         """See :meth:`Ensemble.after_each_success`; the rule is that of ``round_robin.fillings``."""

@@ -91,8 +91,7 @@ class Table:
     columns
         The columns :data:`COLUMNS`, one value per entry.
     validation, test
-        Stored predictions, float32, of shape (n_entries, n_samples, n_columns),
-        memory-mapped.
+        Stored predictions, float32, of shape (n_entries, n_samples, n_columns), memory-mapped.
     """
 
     folder: Path
@@ -124,11 +123,6 @@ class Table:
         columns = {name: found[name].to_pylist() for name in COLUMNS}
         table_checks.check_numbers(path, found["iteration"].to_pylist())
         table_checks.check_columns(path, columns)
-        if arrays[0].dtype != arrays[1].dtype:
-            said = (
-                f"it holds {arrays[1].dtype}, '{PREDICTIONS[0]}' {arrays[0].dtype}; must be alike"
-            )
-            raise Unusable(folder / PREDICTIONS[1], said, REMEDY)
         if arrays[0].shape[2] != arrays[1].shape[2]:
             said = f"it has {arrays[1].shape[2]} columns, '{PREDICTIONS[0]}' {arrays[0].shape[2]}"
             raise Unusable(folder / PREDICTIONS[1], f"{said}; must be alike", REMEDY)

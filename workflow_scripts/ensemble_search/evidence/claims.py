@@ -19,7 +19,6 @@ FEWEST = 6
 #: Name that stands for a paper's printed value in comparisons.
 PRINTED = "printed"
 
-
 Rows = Iterable[Mapping[str, str]]
 
 

@@ -1,4 +1,4 @@
-"""Losses of the predicted labels that are no means over samples."""
+"""Losses of the predicted labels that are not means over samples."""
 
 import numpy as np
 

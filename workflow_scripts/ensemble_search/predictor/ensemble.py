@@ -330,7 +330,7 @@ class _Delivered:
             If the path exists, or the folder was changed since it was loaded.
         """
         if not isinstance(path, (str, Path)):
-            raise InvalidRows(f"{path!r} is no path; name a new folder")
+            raise InvalidRows(f"{path!r} is not a path; name a new folder")
         path = Path(path).resolve()
         if path.exists():
             raise InvalidRows(f"'{path}' exists; name another folder")
@@ -483,7 +483,7 @@ class DeliveredClassifier(_Delivered):
         labels = manifest["classes"]
         self._temperature = _number(manifest["temperature"], "the temperature", *TEMPERATURES)
         if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-            raise TypeError("the classes are no list of text")
+            raise TypeError("the classes are not a list of text")
         longest = max(map(len, labels), default=0)
         if len(labels) * longest > MOST_LETTERS:
             raise ValueError("the classes have too many letters")
@@ -537,7 +537,7 @@ class DeliveredRegressor(_Delivered):
         # Sorted; earlier versions of this project did not store them.
         listed = manifest.get("residuals", [])
         if not isinstance(listed, list) or len(listed) > MOST_RESIDUALS:
-            raise ValueError(f"the residuals are no list of at most {MOST_RESIDUALS}")
+            raise ValueError(f"the residuals are not a list of at most {MOST_RESIDUALS}")
         found = [_number(value, "a residual", 0.0, 1e300) for value in listed]
         if found != sorted(found):
             raise ValueError("the residuals are not in order")

@@ -48,7 +48,7 @@ class StoredPipeline:
     ):
         parts, outputs = described["transformers"], 1
         if type(parts) is not list or len(parts) > MOST:
-            raise ValueError(f"'transformers' is no list of at most {MOST}")
+            raise ValueError(f"'transformers' is not a list of at most {MOST}")
         self.transformers, width, widest = [], n_features, n_features
         for number, part in enumerate(parts):
             fields = Fields(f"t{number}", part, arrays)

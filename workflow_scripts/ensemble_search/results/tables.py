@@ -112,7 +112,7 @@ def describe(root: Path) -> Iterator[str]:
         yield printable(
             f"{folder}: {len(table.whole)} configurations of '{about['space']}' {less}({ok} ok), "
             f"{size:.1f} MiB, {duration(about['fit_seconds'])} of fitting, "
-            f"{table.validation.dtype} predictions of {table.validation.shape[1]} validation and "
+            f"predictions of {table.validation.shape[1]} validation and "
             f"{table.test.shape[1]} test rows{'; ' if versions else ''}{versions}"
             + ("" if compared else "; errors not checked: the study's folder has no such split")
         )

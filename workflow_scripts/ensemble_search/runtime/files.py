@@ -64,7 +64,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
         for folder in path.parents:
             if os.path.lexists(folder) and not folder.is_dir():
                 raise UserError(
-                    f"cannot write '{path}': '{folder}' is no folder; move it away"
+                    f"cannot write '{path}': '{folder}' is not a folder; move it away"
                 ) from error
         raise UserError(f"cannot write '{path}': {error.strerror or error}") from error
     finally:
@@ -506,13 +506,13 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     try:
         version = np.lib.format.read_magic(file)
     except ValueError:
-        raise ValueError("it is no array in NumPy's format (.npy)") from None
+        raise ValueError("it is not an array in NumPy's format (.npy)") from None
     if version != (1, 0):
         raise ValueError("it is of another version of numpy's format")
     try:
         shape, _, dtype = np.lib.format.read_array_header_1_0(file)
     except MemoryError:  # how Python's parser fails on deeply nested expressions
-        raise ValueError("its header is no description of an array") from None
+        raise ValueError("its header does not describe an array") from None
     if dtype.hasobject:
         raise ValueError("it holds Python objects; save numbers or text of one type")
     return shape, dtype

@@ -21,8 +21,8 @@ class DeliveryLimits(Section):
     predict_ms_per_row: float | None = Field(
         None,
         gt=0,
-        description="largest time to predict a row, in milliseconds, as measured in the search; of "
-        "fewer than 2000 rows, a 2000th of the time for all",
+        description="largest time to predict a row, in milliseconds, as measured in the search, "
+        "whose validation and test rows count as at least 2000",
     )
     size_mb: float | None = Field(
         None, gt=0, description="largest size of all pipelines on disk, in megabytes"

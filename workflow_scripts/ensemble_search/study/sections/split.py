@@ -32,8 +32,8 @@ class TrainRows(Section):
     kernel: Literal["features", "product"] | None = Field(
         None,
         description="with `k-dpp`, which rows are similar: those with nearby features (`features`, "
-        "the default in a regression), or with the same label, too (`product`, the default in a "
-        "classification)",
+        "the default in a regression), or with nearby features and the same label (`product`, the "
+        "default in a classification)",
     )
 
     @model_validator(mode="after")
