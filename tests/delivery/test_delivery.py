@@ -219,6 +219,7 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
         in said
     )
     assert "refitted on all rows" in said
+    assert "is not fitted again: it stays that of the training rows" in said
     assert "Before they were refitted" not in said
     copies = f"{len(rows)} of the {len(rows)} test rows are also in the table"
     assert copies in said

@@ -391,6 +391,11 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
             f"on {rows}, so no rows are left to test them; with more rows, they are usually a "
             "little better."
         )
+    if tested.manifest["rows"] != "train":
+        said.append(
+            "The base preparation (imputed values, categories, words of texts) is not fitted again:"
+            " it stays that of the training rows."
+        )
     notes = [*delivery.notes, *(own.notes if own else [])]
     return Part("How good is it?", [*said, *(f"Note: {note}." for note in notes)], tables)
 
