@@ -99,6 +99,8 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
     rare = rows((np.arange(900) < 2).astype(int), p, np.empty(0))
     assert [row[0] for row in rare[-3:]] == ["50", "100", "200"]
     assert rare[-1][1] == "0.005"
+    assert rare[0][-1] == "0.04444", "2 of 900 rows at a fifth of a false alarm each"
+    assert {"0.0", "0"}.isdisjoint(row[-1] for row in rare)
 
 
 def test_shares_of_no_row_and_of_all_end_there():

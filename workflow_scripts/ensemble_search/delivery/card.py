@@ -470,9 +470,9 @@ def _threshold(tested: _Tested) -> Part:
         [
             (f"{k:g}", f"{row['threshold']:.2g}",
              f"{row['precision']:.3f}" if row["alarms"] else "–", f"{row['recall']:.3f}",
-             f"{100 * row['alarms']:.1f} %",
-             f"{100 * (row['false'] + k * row['missed']):.1f}",
-             f"{100 * min(k * share, 1 - share):.1f}")
+             f"{100 * row['alarms']:.3g} %",
+             amount(100 * (row["false"] + k * row["missed"])),
+             amount(100 * min(k * share, 1 - share)))
             for k, row in zip(missed, rows, strict=True)
         ],
     )  # fmt: skip
