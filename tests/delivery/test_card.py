@@ -226,6 +226,27 @@ def test_partial_dependence_of_what_has_no_simple_values():
     assert measures.dependence(ensemble, lambda c: c, X[:, :1], "day", 0) is None
 
 
+@pytest.mark.parametrize("n", [4, 6])
+def test_classes_that_the_figures_leave_out_are_said(n):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(n), np.arange(n, 0, -1) + 9)
+    X = np.column_stack([labels + rng.normal(0, 0.1, len(labels)), rng.integers(0, 2, len(labels))])
+    ensemble = SimpleNamespace(
+        preparation=Preparation([COLUMNS[0], Categories("c", ["x"], [], "x")], ["size", "c"]),
+        member_predictions=lambda X: X,
+        combine=lambda X: np.exp(-np.abs(X[:, :1] + 0.6 * X[:, 1:] - np.arange(n))),
+    )
+    tested = SimpleNamespace(
+        ensemble=ensemble, X=X, labels=labels, metric=ERROR, scale=1.0, unseen=True,
+        classes=list("abcdef")[:n], manifest={"target": "y"}, outputs=lambda p: p,
+        delivery=SimpleNamespace(source=SimpleNamespace(seed=0)),
+    )  # fmt: skip
+    part = card._columns(tested)
+    assert [one.name for one in part.charts[0].series] == ["a", "b", "c", "d"]
+    said = f"Of the {n} classes, they show the 4 that have the most test rows."
+    assert (said in part.paragraphs) == (n > 4)
+
+
 def of_test_rows(labels, found, metric, classes=(), warning=""):
     """As the card has it, of predictions and a baseline."""
     baseline = np.full((len(labels), 1), 0.1 if classes else 0.0)

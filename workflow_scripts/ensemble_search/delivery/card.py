@@ -650,6 +650,11 @@ def _columns(tested: _Tested) -> Part:
                  "otherwise unchanged (partial dependence). It is not a causal effect."]
                 if charts else []
             ),
+            *(
+                [f"Of the {len(tested.classes)} classes, they show the {LINES} that have the most "
+                 "test rows."]
+                if charts and len(tested.classes) > LINES else []
+            ),
         ],
         [table],
         charts,
