@@ -230,11 +230,12 @@ def test_partial_dependence_of_what_has_no_simple_values():
 def test_classes_that_the_figures_leave_out_are_said(n):
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(n), np.arange(n, 0, -1) + 9)
-    X = np.column_stack([labels + rng.normal(0, 0.1, len(labels)), rng.integers(0, 2, len(labels))])
+    words = np.eye(2)[rng.integers(0, 2, len(labels))]
+    X = np.column_stack([labels - 0.6 * words[:, 0], words])
     ensemble = SimpleNamespace(
-        preparation=Preparation([COLUMNS[0], Categories("c", ["x"], [], "x")], ["size", "c"]),
+        preparation=Preparation([COLUMNS[0], Categories("c", ["x", "y"], [], "x")], ["size", "c"]),
         member_predictions=lambda X: X,
-        combine=lambda X: np.exp(-np.abs(X[:, :1] + 0.6 * X[:, 1:] - np.arange(n))),
+        combine=lambda X: np.exp(-np.abs(X[:, :1] + 0.6 * X[:, 1:2] - np.arange(n))),
     )
     tested = SimpleNamespace(
         ensemble=ensemble, X=X, labels=labels, metric=ERROR, scale=1.0, unseen=True,
@@ -243,6 +244,8 @@ def test_classes_that_the_figures_leave_out_are_said(n):
     )  # fmt: skip
     part = card._columns(tested)
     assert [one.name for one in part.charts[0].series] == ["a", "b", "c", "d"]
+    forms = {chart.x: {one.form for one in chart.series} for chart in part.charts}
+    assert forms == {"size": {"both"}, "c": {"points"}}
     said = f"Of the {n} classes, they show the 4 that have the most test rows."
     assert (said in part.paragraphs) == (n > 4)
 
@@ -338,6 +341,9 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     card.write(card.Card("t <i>", "h", ["<u>"], [card.Part("p", charts=[chart])]), tmp_path)
     page = (tmp_path / "card.html").read_text(encoding="utf-8")
     assert not re.search("<[biu]>", page)
+    line, points = re.findall("<li>(.*)</li>", page)
+    assert "<path" in line and "<circle" not in line
+    assert "<circle" in points and "<path" not in points
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()
     constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
     assert len(constant.drawn()["series"][0]["dots"]) == 1

@@ -666,17 +666,18 @@ def _dependence(
 ) -> Chart:
     words = [str(v) for v in values] if isinstance(values[0], str) else []
     x = list(range(len(words))) if words else values
+    kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
+    form = "both" if kinds[column] in ("numeric", "date") else "points"  # others have no order
     y = f"mean {tested.manifest['target']}"
     if len(tested.classes) == 2:
-        series = [Series(tested.classes[1], x, means[:, 1].tolist(), "both")]
+        series = [Series(tested.classes[1], x, means[:, 1].tolist(), form)]
         y = f"probability of {tested.classes[1]}"
     elif tested.classes:
         some = np.argsort(-np.bincount(tested.labels, minlength=len(tested.classes)))[:LINES]
-        series = [Series(tested.classes[k], x, means[:, k].tolist(), "both") for k in sorted(some)]
+        series = [Series(tested.classes[k], x, means[:, k].tolist(), form) for k in sorted(some)]
         y = "probability"
     else:
-        series = [Series(y, x, means[:, 0].tolist(), "both")]
-    kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
+        series = [Series(y, x, means[:, 0].tolist(), form)]
     title = f"{column}: texts of one word" if kinds[column] == "text" else column
     return Chart(f"column-{number}", title, column, y, series, words)
 
