@@ -71,7 +71,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     scope = (
         f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} per method"
     )
-    data = table.rename_axis("method").reset_index()
+    data = table.assign(members=sizes.reindex(table.index)).rename_axis("method").reset_index()
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
 
 
