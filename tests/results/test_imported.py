@@ -207,7 +207,8 @@ def test_another_metric_failed_models_and_the_probability_of_the_second_class(wo
     models = MODELS.assign(scaled=["1", "2", "2", "auto", "1", "2"])
     words = {part: np.array(["no", "yes"])[own] for part, own in labels.items()}
     write(work / "own/d", words, single, models)
-    odd, lines, half, table_info, _ = imported.write(work / "own", work / "mine", "log-loss")
+    odd, lines, half, cpu, table_info, _ = imported.write(work / "own", work / "mine", "log-loss")
+    assert cpu == "note: CPU seconds are not known; fit_seconds are stored for them, too"
     assert odd.startswith(
         "note: models.csv: 'scaled' has 'auto' among numbers, so it is categorical"
     )

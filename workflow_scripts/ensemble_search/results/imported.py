@@ -147,6 +147,8 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
         )
         lines += [f"note: {name}: {note}" for note in notes]
         lines += [f"note: {name}: {note}" for note in _worse_than_a_constant(made)]
+    if "fit_seconds" in models and (models["fit_seconds"] > 0).any():
+        lines.append("note: CPU seconds are not known; fit_seconds are stored for them, too")
     _write_space(output / "spaces" / f"{stem}.py", described, algorithms)
     fewest = min(len(made.models) for made in found.values())
     searches = ["random", "bo", "divbo"] if fewest >= LEAST else ["random"]
