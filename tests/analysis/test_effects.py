@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 from ensemble_search.analysis import effects, wilcoxon
+from ensemble_search.analysis.losses import Losses
 from support.made_scores import final
 
 
@@ -86,6 +87,17 @@ def test_intervals_of_ranks_are_possible():
     errors = pd.DataFrame({"ref": [0.2, 0.1], "b": [0.1, 0.3], "c": [0.3, 0.2]})
     row = effects.intervals(errors, "ref").loc["b"]
     assert (row["rank"], row["rank_low"], row["rank_high"]) == (0.5, -2, 2)
+
+
+def test_intervals_of_shares_are_possible():
+    """Errors differ by 0.1 and 0.5, so their mean by 0.3 ± 2.54, and at most by 1."""
+    errors = pd.DataFrame({"ref": [0.2, 0.1], "b": [0.3, 0.6]})
+    row = effects.intervals(errors, "ref", most=Losses().most).loc["b"]
+    assert (row["error_low"], row["error_high"]) == (-1, 1)
+    assert np.isnan(row["detectable"])
+    row = effects.intervals(errors, "ref", most=Losses("log-loss", percent=False).most).loc["b"]
+    assert row["error_high"] == pytest.approx(0.3 + 12.7062 * 0.2, abs=1e-4)
+    assert row["detectable"] > 1
 
 
 def test_the_detectable_difference_is_found_in_four_of_five_cases():

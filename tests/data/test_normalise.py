@@ -294,6 +294,8 @@ def test_columns_like_identifiers_are_named():
         id=range(n),
         gaps=np.arange(n)[::-1] * 3,
         shuffled=rng.permutation(n) + 100,
+        some=rng.permutation([i for i in range(35) if i % 7 != 5]),
+        sparse=[*rng.permutation(60)[:n]],
         any=rng.permutation(n) ** 2,
         uuid=[f"{i:08x}-0000-4000-8000-00000000000A" for i in range(n)],
         name=[f"Name {i}" for i in range(n)],
@@ -301,12 +303,13 @@ def test_columns_like_identifiers_are_named():
         y=["a", "b"] * (n // 2),
     )
     notes = dict(note.removeprefix("column ").split(" ", 1) for note in described["notes"])
-    assert {name.strip("'") for name in notes} == {*frame.columns} - {"any", "y"}
+    assert {name.strip("'") for name in notes} == {*frame.columns} - {"any", "sparse", "y"}
     assert notes["'id'"].startswith("has integers that rise from row to row, like row numbers: ")
     assert notes["'id'"].endswith("it is kept, because the order may be informative; if it is "
                                   "not, remove it with 'columns: {drop: [id]}'")  # fmt: skip
     assert notes["'gaps'"].startswith("has integers that fall from row to row")
     assert notes["'shuffled'"].startswith("has each integer of a range once")
+    assert notes["'some'"].startswith("has 30 of 35 successive integers, each once, like row ")
     assert "30 distinct among 30 values" in notes["'uuid'"]
     assert "(UUIDs)" in notes["'uuid'"]
     assert "such as 'Name 0' (names or identifiers)" in notes["'name'"]

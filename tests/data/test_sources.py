@@ -423,6 +423,17 @@ def test_an_index_with_a_name_is_left_out_in_words(tmp_path):
     assert read({"file": str(path), "target": "y"})[1]["left_out"] == {}
 
 
+def test_an_index_without_a_name_is_left_out_in_words(tmp_path):
+    path = tmp_path / "a.parquet"
+    frame = pd.DataFrame({"x": range(6), "y": list("ab") * 3}, index=[10, 12, 11, 13, 14, 15])
+    frame.to_parquet(path)
+    _, description = read({"file": str(path), "target": "y"})
+    said = "column '__index_level_0__' left out: pandas stored it as the index"
+    assert description["notes"] == [said]
+    frame.reset_index(drop=True).to_parquet(path)
+    assert read({"file": str(path), "target": "y"})[1]["notes"] == []
+
+
 @pytest.mark.parametrize("metadata", ['{"columns": []}', '{"index_columns": ["z"], "columns": 5}'])
 def test_metadata_of_pandas_that_are_not_needed(tmp_path, metadata):
     path = tmp_path / "a.parquet"

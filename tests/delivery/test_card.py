@@ -99,6 +99,8 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
     rare = rows((np.arange(900) < 2).astype(int), p, np.empty(0))
     assert [row[0] for row in rare[-3:]] == ["50", "100", "200"]
     assert rare[-1][1] == "0.005"
+    assert rare[0][-1] == "0.04444", "2 of 900 rows at a fifth of a false alarm each"
+    assert {"0.0", "0"}.isdisjoint(row[-1] for row in rare)
 
 
 def test_shares_of_no_row_and_of_all_end_there():
@@ -232,6 +234,30 @@ def test_partial_dependence_of_what_has_no_simple_values():
     assert measures.dependence(ensemble, lambda c: c, X[:, :1], "day", 0) is None
 
 
+@pytest.mark.parametrize("n", [4, 6])
+def test_classes_that_the_figures_leave_out_are_said(n):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(n), np.arange(n, 0, -1) + 9)
+    words = np.eye(2)[rng.integers(0, 2, len(labels))]
+    X = np.column_stack([labels - 0.6 * words[:, 0], words])
+    ensemble = SimpleNamespace(
+        preparation=Preparation([COLUMNS[0], Categories("c", ["x", "y"], [], "x")], ["size", "c"]),
+        member_predictions=lambda X: X,
+        combine=lambda X: np.exp(-np.abs(X[:, :1] + 0.6 * X[:, 1:2] - np.arange(n))),
+    )
+    tested = SimpleNamespace(
+        ensemble=ensemble, X=X, labels=labels, metric=ERROR, scale=1.0, unseen=True,
+        classes=list("abcdef")[:n], manifest={"target": "y"}, outputs=lambda p: p,
+        delivery=SimpleNamespace(source=SimpleNamespace(seed=0)),
+    )  # fmt: skip
+    part = card._columns(tested)
+    assert [one.name for one in part.charts[0].series] == ["a", "b", "c", "d"]
+    forms = {chart.x: {one.form for one in chart.series} for chart in part.charts}
+    assert forms == {"size": {"both"}, "c": {"points"}}
+    said = f"Of the {n} classes, they show the 4 that have the most test rows."
+    assert (said in part.paragraphs) == (n > 4)
+
+
 def of_test_rows(labels, found, metric, classes=(), warning=""):
     """As the card has it, of predictions and a baseline."""
     baseline = np.full((len(labels), 1), 0.1 if classes else 0.0)
@@ -323,6 +349,9 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     card.write(card.Card("t <i>", "h", ["<u>"], [card.Part("p", charts=[chart])]), tmp_path)
     page = (tmp_path / "card.html").read_text(encoding="utf-8")
     assert not re.search("<[biu]>", page)
+    line, points = re.findall("<li>(.*)</li>", page)
+    assert "<path" in line and "<circle" not in line
+    assert "<circle" in points and "<path" not in points
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()
     constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
     assert len(constant.drawn()["series"][0]["dots"]) == 1

@@ -206,10 +206,10 @@ def test_a_graph_that_cannot_be_is_a_note(root, tmp_path, monkeypatch):
 def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
     names = load_wine().target_names
     rows = FRAME.assign(target=names[load_wine().target]).iloc[::3]
-    rows.iloc[0, -1] = "another"
+    rows.iloc[:2, -1] = "another", None
     rows.to_csv(tmp_path / "more.csv", index=False)
     folder = deliver(root, tmp_path / "made", rows="all", test=str(tmp_path / "more.csv"))
-    rows, model = rows[1:], load_ensemble(folder)
+    rows, model = rows[2:], load_ensemble(folder)
     wrong = (model.predict(rows) != rows["target"]).mean()
     said = (folder / "card.md").read_text(encoding="utf-8")
     assert f"{len(rows)} test rows of more.csv that neither" in said
@@ -218,7 +218,9 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
         "rows of more.csv with an unknown class in 'target' are left out: 1, such as 'another'"
         in said
     )
+    assert "rows of more.csv without a value of 'target' left out: 1" in said
     assert "refitted on all rows" in said
+    assert "is not fitted again: it stays that of the training rows" in said
     assert "Before they were refitted" not in said
     copies = f"{len(rows)} of the {len(rows)} test rows are also in the table"
     assert copies in said

@@ -123,6 +123,13 @@ def test_ranks_need_six_data_sets():
     assert (verdict, pairs["difference"].item()) == (decided.AGREES, 1)
 
 
+def test_intervals_of_ranks_are_possible():
+    """Ranks differ by 1 and -1: their mean by 0 ± 12.7."""
+    line = decided.decide(RULE.model_copy(update={"by": "rank"}), rows([0.03, -0.03]))[1].iloc[0]
+    assert [*line[["difference", "low", "high"]]] == [0, -1, 1]
+    assert np.isnan(line["detectable"])
+
+
 def test_stale_rows_and_unknown_methods_do_not_count():
     assert decided.decide(RULE, rows([0.03, 0.04], stale="yes"))[0] == decided.MISSING
     rule = RULE.model_copy(update={"higher": ["BO"]})

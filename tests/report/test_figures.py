@@ -2,16 +2,42 @@
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from ensemble_search.report.plots import figures
+from ensemble_search.analysis.losses import ERROR
+from ensemble_search.report.plots import charts, curve_figures, figures
 
 pytestmark = pytest.mark.slow
 
 LINES = ["#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#AA4499"]
+
+
+def test_iterations_are_whole():
+    methods = ["A", "B"]
+    wide = pd.MultiIndex.from_product([range(1, 7), methods], names=["iteration", "method"])
+    curves = wide.to_frame(index=False).assign(
+        rank=1.5, mean=0.2, std=0.1, gap=0.1, seconds=1.0, search=lambda frame: frame["method"]
+    )
+    look = figures.styles(methods)
+    for figure in (
+        curve_figures.rank_lines(curves, methods, look, ERROR),
+        curve_figures.error_panel(curves, methods, look, "test", ERROR),
+        curve_figures.suggest_lines(curves, methods, look),
+        charts.gap_lines(curves, methods, look, ERROR),
+    ):
+        (axes,) = figure.axes
+        assert axes.get_xlabel() == "iteration"
+        ticks = axes.get_xticks()
+        assert len(ticks) > 2 and (ticks % 1 == 0).all()
+    many = [f"M{i}" for i in range(12)]
+    wide = pd.DataFrame(0.2, range(1, 4), many)
+    (axes,) = curve_figures.multiples(wide, figures.styles(many), "error", (10, 30)).axes
+    assert {"1", "2", "3"} <= {text.get_text() for text in axes.texts}
+    assert not {"1.5", "2.5"} & {text.get_text() for text in axes.texts}
 
 
 def test_thin_lines_keep_their_colours(tmp_path):

@@ -23,6 +23,11 @@ def errors(method: str, dataset: str, repeat: int):
     return [level] * 20, [level] * 20
 
 
+def errors_alike(method: str, dataset: str, repeat: int):
+    level = 0.4 if (method == "RS") == (dataset == "d0") else 0.3999
+    return [level] * 20, [level] * 20
+
+
 @pytest.fixture(autouse=True)
 def without_other_pages(monkeypatch):
     monkeypatch.setattr(pages, "modules", lambda: [f"{pages.__name__}.over_data_sets"])
@@ -92,6 +97,17 @@ def test_a_metric_that_is_no_mean_over_samples(tmp_path):
     text = page(content, tmp_path)
     assert "There is no Poisson binomial test: the metric is not a mean over test samples." in text
     assert "DivBO1.00 ●0.751.25" in text
+
+
+def test_symbols_are_explained_if_there_are_some(study, tmp_path):
+    text = page(*study)
+    assert "The values behind the symbols" in text and "First symbol: Poisson binomial" in text
+    content = made.study(datasets=["d0", "d1"], repeats=2, budget=20)  # p-values of 1/4 or more
+    for metric in ("error", "auc"):
+        made.write(tmp_path / metric, content := {**content, "metric": metric}, errors_alike)
+        text = page(content, tmp_path / metric)
+        assert "the two of a pair add up to 1. Bold: lowest expected rank." in text
+        assert "symbol" not in text and "•" not in text
 
 
 def test_one_data_set_is_not_enough(tmp_path):

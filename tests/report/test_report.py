@@ -88,6 +88,11 @@ def test_the_answer_comes_first(whole):
     assert "Nothing: the study is complete." in text
 
 
+def test_numbers_of_members_are_in_the_file_of_the_summary(whole):
+    data = pd.read_csv(whole[1] / "report/tables/summary.csv").set_index("method")
+    assert data["members"].to_dict() == {"DivBO": 3, "RS-ES": 3, "RS": 3}
+
+
 def test_error_table_has_means_deviations_and_the_best_in_bold(whole):
     with (whole[1] / "report/tables/test-error.csv").open() as file:
         rows = {(r["dataset"], r["method"]): r for r in csv.DictReader(file)}

@@ -207,7 +207,8 @@ def test_another_metric_failed_models_and_the_probability_of_the_second_class(wo
     models = MODELS.assign(scaled=["1", "2", "2", "auto", "1", "2"])
     words = {part: np.array(["no", "yes"])[own] for part, own in labels.items()}
     write(work / "own/d", words, single, models)
-    odd, lines, half, table_info, _ = imported.write(work / "own", work / "mine", "log-loss")
+    odd, lines, half, cpu, table_info, _ = imported.write(work / "own", work / "mine", "log-loss")
+    assert cpu == "note: CPU seconds are not known; fit_seconds are stored for them, too"
     assert odd.startswith(
         "note: models.csv: 'scaled' has 'auto' among numbers, so it is categorical"
     )
@@ -381,7 +382,7 @@ def test_the_metric_chooses_classifications_or_regressions(work):
     numbers = {part: own * 1.5 + np.arange(len(own)) for part, own in labels.items()}
     values = {part: predictions[part][:, :, 1] + numbers[part] for part in PARTS}
     write_tabrepo(work / "c/model_predictions/houses/0", numbers, values, names)
-    both = "classifications and regressions; choose by the metric, such as METRIC=error or METRIC=s"
+    both = r"^METRIC \(--metric\): .* and regressions; choose by the metric, such as error or squ"
     with pytest.raises(UserError, match=both):
         imported.write(work / "c", work / "mine")
     for metric, name, other in (("log-loss", "churn", "houses"), ("rmse", "houses", "churn")):
@@ -676,12 +677,14 @@ def test_what_does_not_fit_is_one_line(work, what, message):
 
 def test_a_fold_of_a_layout_without_folds(work):
     write(work / "own/d", *made(2))
-    with pytest.raises(UserError, match=r"^--fold: 1 is not possible: '.*/own' has no folds$"):
+    with pytest.raises(
+        UserError, match=r"^FOLD \(--fold\): 1 is not possible: '.*/own' has no folds$"
+    ):
         imported.write(work / "own", work / "mine", fold=1)
 
 
 def test_other_mistakes_are_named(work):
-    with pytest.raises(UserError, match=r"^--output: it is empty; name a new folder"):
+    with pytest.raises(UserError, match=r"^OUTPUT \(--output\): it is empty; name a new folder"):
         imported.write(work, Path())
     (work / "empty").mkdir()
     with pytest.raises(
@@ -696,7 +699,9 @@ def test_other_mistakes_are_named(work):
     write(work / "own/d", labels, predictions)
     with pytest.raises(UserError, match=r"'squared-error' is for regression, but this is a classi"):
         imported.write(work / "own", work / "mine", "squared-error")
-    with pytest.raises(UserError, match=r"^--metric: no metric is called 'best'; known: "):
+    with pytest.raises(
+        UserError, match=r"^METRIC \(--metric\): no metric is called 'best'; known: "
+    ):
         imported.write(work / "own", work / "mine", "best")
     for name in (".mine", "nul", "slurm"):
         with pytest.raises(UserError, match=rf"'{name}' cannot be the name of a study"):

@@ -192,7 +192,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
         (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
         (["--columns", "{drop: [sise]}"], "--columns: drop: there is no column 'sise'; did you"),
-        (["--weight", "colour"], "cannot be read as 'numeric'"),
+        (["--weight", "colour"], "column 'colour' cannot be read as 'numeric'"),
         (["--group", "size", "--columns", "{group: [colour]}"], "--group: --columns has another"),
         (["--group", "size", "--time", "size"], "--columns.time: 'size' is in 'group', too"),
     ],
@@ -339,6 +339,25 @@ def test_options_are_named_as_their_user_writes_them(
     assert f"to change this: {hint}" in said
     group = {"make": "GROUP=who", "shell": "--group=who", "python": "group='who'"}[door]
     assert f"errors are too low: {group} divides by them" in said
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"weight": ["w"]}, "--weight: .*: column 'w': has the weight 0"),
+        ({"weight": ["c"]}, "--weight: .*: column 'c' cannot be read as 'numeric'"),
+        ({"time": ["c"]}, "--time: .*: column 'c': cannot be the time of the rows"),
+        ({"fold": ["c"]}, "--fold: .*: column 'c' cannot be read as 'numeric'"),
+        ({"part": ["c"]}, "--columns: .*: column 'c': has the part 'a'"),
+        ({"part": ["z"]}, "--columns: part: there is no column 'z'"),
+        ({"date": ["c"]}, "--columns: .*: column 'c' cannot be read as 'date'"),
+    ],
+)
+def test_what_is_wrong_with_a_column_names_the_option(tmp_path, columns, said):
+    rows = "".join(f"{i},{'ab'[i % 2]},{'yn'[i % 3 == 0]}\n" for i in range(60))
+    (tmp_path / "mine.csv").write_text(f"w,c,y\n{rows}")
+    with pytest.raises(UserError, match=f"^{said}"):
+        short.look_at(str(tmp_path / "mine.csv"), "y", None, columns)
 
 
 def test_a_table_on_the_terminal_is_aligned():

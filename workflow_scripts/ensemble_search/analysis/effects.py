@@ -67,12 +67,12 @@ def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
     return tests
 
 
-def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
+def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.DataFrame:
     """95 % intervals of differences in mean error and mean rank, with data sets as units.
 
     They use Student's t: bootstrap percentiles over few data sets give too short intervals
-    (coverage 84 to 88 % with six). Intervals of ranks are clipped to the possible differences, from
-    1 - k to k - 1 for k methods.
+    (coverage 84 to 88 % with six). They are clipped to the possible differences: those of ranks to
+    1 - k and k - 1 for k methods.
 
     Parameters
     ----------
@@ -80,13 +80,16 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
         Mean errors, shape (data sets, methods).
     method
         The method to compare the others with.
+    most
+        The largest possible difference of errors, as in ``Losses.most``. Default: unlimited.
 
     Returns
     -------
     table
         Index: the other methods. ``error`` and ``rank``: the other method's mean minus that of
         ``method``; ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: ends of the
-        intervals, NaN with fewer than two data sets; ``detectable``: see :func:`detectable`.
+        intervals, NaN with fewer than two data sets; ``detectable``: see :func:`detectable`,
+        NaN if it exceeds ``most``.
     """
     from scipy.special import stdtrit
 
@@ -94,15 +97,15 @@ def intervals(errors: pd.DataFrame, method: str) -> pd.DataFrame:
     placed = pd.DataFrame(ranks.rank(errors.to_numpy()), errors.index, errors.columns)
     table = pd.DataFrame(index=others)
     n = len(errors)
-    for name, values in (("error", errors), ("rank", placed)):
+    for name, values, limit in (("error", errors, most), ("rank", placed, len(others))):
         difference = values[others].sub(values[method], axis=0)
         table[name] = difference.mean()
         half = stdtrit(n - 1, 1 - LEVEL / 2) * difference.sem() if n > 1 else np.nan
-        most = len(others) if name == "rank" else np.inf
-        table[f"{name}_low"] = (table[name] - half).clip(-most, most).round(DIGITS)
-        table[f"{name}_high"] = (table[name] + half).clip(-most, most).round(DIGITS)
+        table[f"{name}_low"] = (table[name] - half).clip(-limit, limit).round(DIGITS)
+        table[f"{name}_high"] = (table[name] + half).clip(-limit, limit).round(DIGITS)
     shifts = errors[others].sub(errors[method], axis=0).to_numpy()
-    return table.assign(detectable=[detectable(shift) for shift in shifts.T])
+    found = pd.Series([detectable(shift) for shift in shifts.T], others, dtype=float)
+    return table.assign(detectable=found.where(found <= most))
 
 
 def detectable(differences: np.ndarray) -> float:

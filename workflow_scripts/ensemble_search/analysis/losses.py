@@ -48,6 +48,11 @@ class Losses:
         """Whether no loss exceeds ``worst``."""
         return self.task == CLASSIFICATION
 
+    @property
+    def most(self) -> float:
+        """The largest possible difference between two losses: 1 for shares, else unlimited."""
+        return 1.0 if self.percent else np.inf
+
     def with_failures(self, values: pd.Series, datasets: pd.Index | pd.Series) -> pd.Series:
         """Fill in losses of runs that never had a model: worse than those of runs that had one.
 

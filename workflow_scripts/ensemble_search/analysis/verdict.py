@@ -61,7 +61,7 @@ def verdict(
     """
     losses = compared.losses
     final = ranks.final_errors(compared)
-    summary = _summary(final)
+    summary = _summary(final, losses)
     if not compared.methods:
         return Verdict("There are no results to compare yet.", [], summary, None)
     if len(compared.methods) == 1:
@@ -116,7 +116,7 @@ def _alone(leaders: list[str], single: Collection[str]) -> str:
     return f"{listed(alone)} {does} the single best pipeline of {their} search, not an ensemble."
 
 
-def _summary(final: pd.DataFrame) -> pd.DataFrame:
+def _summary(final: pd.DataFrame, losses: Losses) -> pd.DataFrame:
     errors = ranks.means(final)
     table = pd.DataFrame({"rank": ranks.mean_error_ranks(final).mean()})
     table = table.join(ranks.rank_intervals(final)).assign(error=errors.mean())
@@ -127,7 +127,8 @@ def _summary(final: pd.DataFrame) -> pd.DataFrame:
     if len(table) < 2 or errors.empty:
         return table.reindex(columns=[*table.columns, *tests])
     found = wilcoxon.over_datasets(errors, table.index[0])
-    return table.join(found).join(effects.intervals(errors, table.index[0])["detectable"])
+    own = effects.intervals(errors, table.index[0], losses.most)
+    return table.join(found).join(own["detectable"])
 
 
 def _margins(summary: pd.DataFrame, leader: str, runners: list[str], losses: Losses) -> str:

@@ -45,6 +45,8 @@ MOST_ALIKE = 1000
 EXACT = 2**53
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
+#: Row numbers may lack some, such as those of rows without a target or of a test part.
+LACKING = 1.25
 UUID = r"\{?[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\}?"
 BOOLEANS = (bool, np.bool_)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
@@ -588,8 +590,11 @@ def _counts_rows(values: np.ndarray) -> str:
     steps = np.diff(values)
     if (steps > 0).all() or (steps < 0).all():
         return f"has integers that {'rise' if steps[0] > 0 else 'fall'} from row to row"
-    once = values.max() - values.min() == len(values) - 1
-    return "has each integer of a range once" if once else ""
+    if (span := values.max() - values.min() + 1) > LACKING * len(values):
+        return ""
+    if span == len(values):
+        return "has each integer of a range once"
+    return f"has {len(values)} of {span:.0f} successive integers, each once"
 
 
 def _eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":

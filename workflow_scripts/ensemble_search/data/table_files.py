@@ -388,6 +388,11 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 ]
                 frame[field.name] = pd.Series(plain, dtype=object)
         frame.attrs[INDEX] = [name for name in names if name in index and name != target]
+        frame.attrs[NOTES] = [
+            f"column '{name}' left out: pandas stored it as the index"
+            for name, named in index.items()
+            if not named and name in file.schema_arrow.names
+        ]
         return frame
 
 

@@ -391,6 +391,11 @@ def _quality(tested: _Tested, found: Mapping[str, Measure], described: Mapping[s
             f"on {rows}, so no rows are left to test them; with more rows, they are usually a "
             "little better."
         )
+    if tested.manifest["rows"] != "train":
+        said.append(
+            "The base preparation (imputed values, categories, words of texts) is not fitted again:"
+            " it stays that of the training rows."
+        )
     notes = [*delivery.notes, *(own.notes if own else [])]
     return Part("How good is it?", [*said, *(f"Note: {note}." for note in notes)], tables)
 
@@ -465,9 +470,9 @@ def _threshold(tested: _Tested) -> Part:
         [
             (f"{k:g}", f"{row['threshold']:.2g}",
              f"{row['precision']:.3f}" if row["alarms"] else "–", f"{row['recall']:.3f}",
-             f"{100 * row['alarms']:.1f} %",
-             f"{100 * (row['false'] + k * row['missed']):.1f}",
-             f"{100 * min(k * share, 1 - share):.1f}")
+             f"{100 * row['alarms']:.3g} %",
+             amount(100 * (row["false"] + k * row["missed"])),
+             amount(100 * min(k * share, 1 - share)))
             for k, row in zip(missed, rows, strict=True)
         ],
     )  # fmt: skip
@@ -643,6 +648,11 @@ def _columns(tested: _Tested) -> Part:
                  "otherwise unchanged (partial dependence). It is not a causal effect."]
                 if charts else []
             ),
+            *(
+                [f"Of the {len(tested.classes)} classes, they show the {LINES} that have the most "
+                 "test rows."]
+                if charts and len(tested.classes) > LINES else []
+            ),
         ],
         [table],
         charts,
@@ -654,17 +664,18 @@ def _dependence(
 ) -> Chart:
     words = [str(v) for v in values] if isinstance(values[0], str) else []
     x = list(range(len(words))) if words else values
+    kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
+    form = "both" if kinds[column] in ("numeric", "date") else "points"  # others have no order
     y = f"mean {tested.manifest['target']}"
     if len(tested.classes) == 2:
-        series = [Series(tested.classes[1], x, means[:, 1].tolist(), "both")]
+        series = [Series(tested.classes[1], x, means[:, 1].tolist(), form)]
         y = f"probability of {tested.classes[1]}"
     elif tested.classes:
         some = np.argsort(-np.bincount(tested.labels, minlength=len(tested.classes)))[:LINES]
-        series = [Series(tested.classes[k], x, means[:, k].tolist(), "both") for k in sorted(some)]
+        series = [Series(tested.classes[k], x, means[:, k].tolist(), form) for k in sorted(some)]
         y = "probability"
     else:
-        series = [Series(y, x, means[:, 0].tolist(), "both")]
-    kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
+        series = [Series(y, x, means[:, 0].tolist(), form)]
     title = f"{column}: texts of one word" if kinds[column] == "text" else column
     return Chart(f"column-{number}", title, column, y, series, words)
 

@@ -102,8 +102,11 @@ def read(
             f"deliver.test: '{file}' has no row with a known value of '{target}'"
             + (f"; it has values {such}; {wanted}" if such else "")
         )
+    empty = int(frame[target].isna().sum()) if classes else 0  # not numbers, either
     frame, notes = frame[known], [f"{Path(file).name}: {note}" for note in raw.notes]
-    if count := int(np.count_nonzero(~known)):
+    if empty:
+        notes.append(f"rows of {Path(file).name} without a value of '{target}' left out: {empty}")
+    if count := int(np.count_nonzero(~known)) - empty:
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))

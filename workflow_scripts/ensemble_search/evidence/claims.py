@@ -48,8 +48,8 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     pairs
         Columns ``study`` (its place among ``studies``), ``lower``, ``higher`` (methods), ``units``,
         ``difference`` (mean over units of the second minus the first), ``low`` and ``high`` (its
-        interval, by Student's t), ``detectable`` (the smallest difference that this number of units
-        can detect; see ``effects.detectable``).
+        interval, by Student's t; see ``effects.intervals``), ``detectable`` (the smallest
+        difference that this number of units can detect, NaN if none is possible).
         With ``best``, there is one row per method of ``lower``: ``difference`` is its share of
         units minus the share expected by chance, with the Clopper-Pearson interval, and
         ``detectable`` is NaN.
@@ -141,7 +141,8 @@ def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
 def _pair(runs: pd.DataFrame, rule: Decide, lower: str, higher: str) -> list[Any]:
     own = _reached(runs[[lower, higher]]) if rule.column == "reached" else runs
     units = _units(own, rule)
-    line = effects.intervals(units[[lower, higher]], lower).loc[higher]
+    most = len(units.columns) - 1 if rule.by == "rank" else np.inf
+    line = effects.intervals(units[[lower, higher]], lower, most).loc[higher]
     values = line[["error", "error_low", "error_high", "detectable"]]
     return [lower, higher, len(units), *map(float, values)]
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import markdown, measured
@@ -62,10 +64,10 @@ DEFINITIONS = (
     'How to read the column "found here":',
     "",
     "- A difference is a mean over data sets, each counting with the mean of its repeats. It is "
-    "above 0 where the claim holds. Its unadjusted 95 % interval is in brackets. Of several "
-    "differences, the one with the lowest limit is shown.",
+    "above 0 where the claim holds. Its unadjusted 95 % interval is in brackets, clipped to "
+    "possible differences. Of several differences, the one with the lowest limit is shown.",
     "- *Detectable*: the smallest true difference that as many data sets would detect with 80 % "
-    "power.",
+    "power; –: not even the largest possible one.",
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about.",
@@ -154,7 +156,7 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
         numbers = ["error", "error_low", "error_high", "detectable"]
         for method, line in found.iterrows():
             mean, low, high, least = (
-                f"{shown.scale * line[number]:.{shown.digits}f}" for number in numbers
+                _number(shown.scale * line[number], shown.digits) for number in numbers
             )
             difference = f"{method} − {found.attrs['reference']}"
             ends = first if method == found.index[0] else ["", ""]
@@ -220,7 +222,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     shown = losses.of(study)
     scale, digits = (shown.scale, shown.digits) if errors else (1, 2)
     numbers = [pair[name] for name in ("difference", "low", "high", "detectable")]
-    mean, low, high, least = (f"{scale * number:.{digits}f}" for number in numbers)
+    mean, low, high, least = (_number(scale * number, digits) for number in numbers)
     what = ", log2 of iterations" if rule.column == "reached" else ""
     what = ", log10" if rule.column in measured.DESIGNS else what
     given = rule.within or rule.margin
@@ -232,6 +234,10 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         f"{where}{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; "
         f"detectable {least}{margin}; {pair['units']} {units}"
     )
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}" if np.isfinite(value) else "–"
 
 
 def _own_numbers(paper: str) -> list[str]:

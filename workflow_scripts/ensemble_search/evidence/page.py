@@ -108,7 +108,7 @@ def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> 
     if table["dataset"].nunique() > 1:
         tests = (_divided if study.get("divisions") else _tests)(study, table)
         errors = tests.groupby(level="dataset", sort=False).mean()
-        found = effects.intervals(errors, _reference(study))
+        found = effects.intervals(errors, _reference(study), losses.of(study).most)
     found.attrs = {"reference": _reference(study), "datasets": table["dataset"].nunique()}
     return found
 
@@ -170,7 +170,7 @@ def _differences(
 ) -> list[str]:
     """Compare the methods; ``tests`` has an index that begins with dataset, split and repeat."""
     errors = tests.groupby(level="dataset", sort=False).mean()
-    found = effects.intervals(errors, reference)
+    found = effects.intervals(errors, reference, shown.most)
     parts = components.deviations(tests, reference)
     parts = parts.iloc[:, : len(parts.columns) if len(parts.columns) > 1 else 0]
     levels = [components.LEVELS[level] for level in parts.columns]
@@ -189,6 +189,7 @@ def _differences(
                 *(_number(size, shown) for size in sizes),
             ]
         )
+    impossible = "; –: none that is possible" if found["detectable"].isna().any() else ""
     about_parts = (
         f"Then the components of the deviation, between {', between '.join(levels)}: square roots "
         "of unbiased estimates of the variances, 0 where such an estimate is negative. "
@@ -201,7 +202,7 @@ def _differences(
         "intervals by Student's t over the data sets; number of data sets with a higher, equal and "
         f"lower {shown.title}; standard deviation of the data sets' means; and the smallest true "
         f"difference that this study would detect with {100 * effects.POWER:g} % power (two-sided, "
-        "at 5 %). "
+        f"at 5 %{impossible}). "
         f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
         *markdown.table(
@@ -211,7 +212,7 @@ def _differences(
 
 
 def _number(value: float, shown: losses.Losses, sign: str = "") -> str:
-    return f"{shown.scale * value:{sign}.{shown.digits}f}"
+    return f"{shown.scale * value:{sign}.{shown.digits}f}" if np.isfinite(value) else "–"
 
 
 def _divided(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from ensemble_search.report.tables import Cell, Table, cells
 #: Explains the column of this name.
 DETECTABLE = (
     "Detectable: the smallest true difference that these data sets would detect with "
-    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * effects.LEVEL:g} %)."
+    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * effects.LEVEL:g} %; –: none)."
 )
 
 
@@ -71,7 +71,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
     scope = (
         f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} per method"
     )
-    data = table.rename_axis("method").reset_index()
+    data = table.assign(members=sizes.reindex(table.index)).rename_axis("method").reset_index()
     return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
 
 

@@ -108,7 +108,7 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
     try:
         if folders := sorted(file.parent for file in root.glob(f"*/{MINIMAL}")):
             if fold:
-                raise UserError(f"--fold: {fold} is not possible: '{root}' has no folds")
+                raise UserError(f"FOLD (--fold): {fold} is not possible: '{root}' has no folds")
             parts = [*root.glob("*/labels-*.csv"), *root.glob("*/predictions-*.npy")]
             for folder in sorted(file.parent for file in parts):
                 if folder not in folders:

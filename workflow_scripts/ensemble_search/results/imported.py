@@ -80,12 +80,14 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
         If the predictions cannot be used; see ``foreign.read``. The folder is then left empty.
     """
     if output == Path():
-        raise UserError("--output: it is empty; name a new folder, such as OUTPUT=elsewhere")
+        raise UserError("OUTPUT (--output): it is empty; name a new folder")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UserError(f"--output: '{output}' already exists; remove it, or name another folder")
+        raise UserError(
+            f"OUTPUT (--output): '{output}' already exists; remove it, or name another folder"
+        )
     study = output.name
     if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
-        raise UserError(f"--output: '{study}' cannot be the name of a study; {NAMED}")
+        raise UserError(f"OUTPUT (--output): '{study}' cannot be the name of a study; {NAMED}")
     try:
         return _write_study(root, output, metric, fold)
     except BaseException:
@@ -108,16 +110,16 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     kinds = {made.task for made in found.values()}
     if metric is None and len(kinds) > 1:
         raise UserError(
-            f"--metric: '{root}' has classifications and regressions; choose by the metric, "
-            f"such as METRIC={METRICS[CLASSIFICATION]} or METRIC={METRICS[REGRESSION]}"
+            f"METRIC (--metric): '{root}' has classifications and regressions; choose by the "
+            f"metric, such as {METRICS[CLASSIFICATION]} or {METRICS[REGRESSION]}"
         )
     metric = metric or METRICS[min(kinds)]
     try:
         plugins.load("metrics", metric)
     except UserError as error:
-        raise UserError(f"--metric: {error}") from None
+        raise UserError(f"METRIC (--metric): {error}") from None
     if (task := tasks.problem(metric).task) not in kinds:
-        raise UserError(f"--metric: '{metric}' is for {task}, but this is a {min(kinds)}")
+        raise UserError(f"METRIC (--metric): '{metric}' is for {task}, but this is a {min(kinds)}")
     others = [name for name, made in found.items() if made.task != task]
     found = {name: made for name, made in found.items() if made.task == task}
     models = pd.concat([made.models for made in found.values()], ignore_index=True)
@@ -145,6 +147,8 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
         )
         lines += [f"note: {name}: {note}" for note in notes]
         lines += [f"note: {name}: {note}" for note in _worse_than_a_constant(made)]
+    if "fit_seconds" in models and (models["fit_seconds"] > 0).any():
+        lines.append("note: CPU seconds are not known; fit_seconds are stored for them, too")
     _write_space(output / "spaces" / f"{stem}.py", described, algorithms)
     fewest = min(len(made.models) for made in found.values())
     searches = ["random", "bo", "divbo"] if fewest >= LEAST else ["random"]

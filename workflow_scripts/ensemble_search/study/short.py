@@ -40,6 +40,8 @@ EVALUATIONS = 1000
 LIMITS = {"predict_ms_per_row": 10, "size_mb": 50}
 #: From this share of numbers on, a target with many values counts as numeric with odd values.
 MOSTLY = 0.5
+#: Roles of columns that are options of their own.
+OPTIONS = ("group", "time", "fold", "weight")
 #: Metrics of the two tasks, unless the user chooses one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 
@@ -131,7 +133,7 @@ def look_at(
         roles.check_names(columns, names, target)
     except UserError as error:
         said = (line.removeprefix("columns.") for line in error.problems)
-        own = tuple(f"{role}:" for role in roles.OF_ROWS)
+        own = tuple(f"{role}:" for role in OPTIONS)
         raise UserError(
             *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
         ) from None
@@ -197,12 +199,23 @@ def look_at(
             what += (
                 f" of {normalise.SMALLEST_CLASS} rows or more, as each part of a split needs one"
             )
-    frame, described = normalise.normalise(raw, columns, task, classes)
+    try:
+        frame, described = normalise.normalise(raw, columns, task, classes)
+    except UserError as error:
+        raise UserError(*(_with_option(line, columns) for line in error.problems)) from None
     groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
     summary = f"'{target}': {what}, minimising the {metric}"
     return Table(described["rows"], metric, summary, classes, groups, frame, described)
+
+
+def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
+    """Begin a message about a column that has a role with the option that gave it."""
+    for name, role in roles.by_name(columns).items():
+        if f": column '{name}'" in line:
+            return f"--{role if role in OPTIONS else 'columns'}: {line}"
+    return line
 
 
 def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dict[str, Any]:

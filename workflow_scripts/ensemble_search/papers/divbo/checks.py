@@ -58,7 +58,7 @@ def difference(other: str, without: str | None = None) -> dict[str, float]:
         with the largest difference; ``share``: its share of the sum.
     """
     errors = means()[[other, "DivBO"]].drop(index=[without] if without else [])
-    line = effects.intervals(errors, "DivBO").loc[other]
+    line = effects.intervals(errors, "DivBO", 100).loc[other]
     differences = errors[other] - errors["DivBO"]
     found = {"mean": line["error"], "low": line["error_low"], "high": line["error_high"]}
     found["share"] = differences.max() / differences.sum()

@@ -48,7 +48,8 @@ def build(results: Results, publish) -> list[Section] | str:
 
 def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     errors = tests.groupby(level="dataset", sort=False).mean()
-    found = effects.intervals(errors, reference).drop(columns=["rank", "rank_low", "rank_high"])
+    found = effects.intervals(errors, reference, losses.most)
+    found = found.drop(columns=["rank", "rank_low", "rank_high"])
     deviations = components.deviations(tests, reference).reindex(columns=tests.index.names)
     table = found.join(deviations.add_prefix("between_"))
     levels = [level for level in tests.index.names if table[f"between_{level}"].notna().any()]

@@ -65,21 +65,25 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
     )
     notes = [
         "Number: winning frequency of the row's method against the column's, from 0 (never) to 1 "
-        "(always); the two of a pair add up to 1. Bold: lowest expected rank. The values behind "
-        f"the symbols are means over the same iterations, {first} to {last}. Not adjusted for "
-        f"multiple tests: of {len(found.pairs)} sign tests without any true difference, up to "
-        f"{UNLIKELY[1] * len(found.pairs):.2g} would have • or ● by chance."
+        "(always); the two of a pair add up to 1. Bold: lowest expected rank."
     ]
+    symbols = any(symbol in cell.text for row in rows for cell in row[1:] for symbol in SYMBOLS)
+    if symbols:
+        notes[0] += (
+            f" The values behind the symbols are means over the same iterations, {first} to {last}."
+            f" Not adjusted for multiple tests: of {len(found.pairs)} sign tests without any true "
+            f"difference, up to {UNLIKELY[1] * len(found.pairs):.2g} would have • or ● by chance."
+        )
     parts: list = []
     if found.reason:
         parts.append(f"There is no Poisson binomial test: {found.reason}.")
-        notes.append(f"The symbol is that of the {sign}.")
+        notes += [f"The symbol is that of the {sign}."] * symbols
     else:
-        notes.append(
+        notes += [
             "First symbol: Poisson binomial test, the probability that the method wins on more "
             f"than half of all data sets like these: ∘ > {SURE[2]}, • > {SURE[1]}, ● > {SURE[0]}. "
             f"Second symbol: {sign}. –: none of these."
-        )
+        ] * symbols
         notes.append(
             "The Poisson binomial test takes the test samples into account: a win by a few "
             "samples of a small test part hardly counts. The probability that a method is better "

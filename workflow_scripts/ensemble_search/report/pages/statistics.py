@@ -92,7 +92,7 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
 def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list:
     n = len(errors)
     tests = wilcoxon.over_datasets(errors, reference)
-    table = tests.drop(columns="difference").join(effects.intervals(errors, reference))
+    table = tests.drop(columns="difference").join(effects.intervals(errors, reference, losses.most))
     table["rank_biserial"] = effects.over_datasets(errors, reference)
     rows = []
     for method, row in table.iterrows():
@@ -118,7 +118,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
         f"{losses.title[0].upper()}{losses.title[1:]} and rank: the method's minus {reference}'s, "
         f"mean over {counted(n, 'data set')}, so positive favours {reference}. Intervals: "
         "Student's t over the data sets, on paired differences, each the mean over repeats; not "
-        f"adjusted; those of ranks clipped to ±{len(table)}, the largest possible difference; – if "
+        f"adjusted; clipped to the possible differences, of ranks ±{len(table)}; – if "
         "the difference is the same on all data sets, or there is one.",
         DETECTABLE,
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from ensemble_search.analysis.friedman import Friedman
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.plots.figures import STYLE
+from ensemble_search.report.plots.figures import STYLE, whole_ticks
 
 
 def heat_map(
@@ -131,6 +131,7 @@ def gap_lines(
             ylabel=losses.heading(f"test − validation {losses.title}", "points"),
             xlim=(0, wide.index[-1]),
         )
+        whole_ticks(axes.xaxis)
         handles = [Line2D([], [], **look[m], label=m) for m in methods]
         figure.legend(handles=handles, loc="outside right upper", frameon=False)
     return figure

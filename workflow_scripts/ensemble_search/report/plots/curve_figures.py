@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D, AffineDeltaTransform, TransformedPatchPath
 
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.report.plots.figures import STYLE, log_ticks, margins
+from ensemble_search.report.plots.figures import STYLE, log_ticks, margins, whole_ticks
 
 #: More methods than this cannot be distinguished in one small panel.
 FEW = 6
@@ -66,6 +66,7 @@ def _lines(
             _line(axes, wide[name], look[name], place, wide.shape[1])
         axes.set(xlabel=unit, ylabel=label, ylim=limits)
         axes.set_xlim(wide.index[0], wide.index[-1])
+        whole_ticks(axes.xaxis)
         _names(axes, wide.iloc[-1], look)
     return figure
 
@@ -157,6 +158,7 @@ def error_panel(
             log_ticks(axes.xaxis)
         else:
             axes.set_xlim(0, wide.index[-1])
+            whole_ticks(axes.xaxis)
         axes.set(xlabel=_label(axis, unit), ylabel=label)
         if not few:
             _names(axes, wide.iloc[-1].dropna(), look)
@@ -212,7 +214,7 @@ def multiples(
         limits = least - margin, most + margin
     bottom, top = sorted(limits)
     start, size = wide.index[0], (wide.index[-1] - wide.index[0]) or 1
-    marks = [_marks(start, start + size, whole=axis == "seconds"), _marks(bottom, top)]
+    marks = [_marks(start, start + size, whole=True), _marks(bottom, top)]
     places = [(1.1 * (i % columns), 1.3 * (rows - 1 - i // columns)) for i in range(wide.shape[1])]
     place = Affine2D().translate(-start, -limits[0]).scale(1 / size, 1 / np.diff(limits)[0])
     edges = np.clip([*low, *high[::-1]], bottom, top)
@@ -255,7 +257,7 @@ def multiples(
 
 
 def _marks(low: float, high: float, whole: bool = False) -> list[float]:
-    """Choose round numbers between two numbers; integers where these are powers of ten."""
+    """Choose round numbers between two numbers."""
     places = MaxNLocator(4, integer=whole).tick_values(low, high)
     return [value for value in places if low <= value <= high]
 
@@ -273,6 +275,7 @@ def suggest_lines(curves: pd.DataFrame, searches: list[str], look: dict[str, dic
             axes.set_yscale("log")
             log_ticks(axes.yaxis)
         axes.set(xlabel="iteration", ylabel="seconds to suggest (median)")
+        whole_ticks(axes.xaxis)
         handles = [Line2D([], [], **look[s], label=s) for s in searches if s in wide]
         figure.legend(handles=handles, loc="outside right upper", frameon=False)
     return figure

@@ -18,7 +18,7 @@ from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from PIL import Image
 
 from ensemble_search.analysis.losses import Losses
@@ -265,6 +265,11 @@ def intervals(summary: pd.DataFrame, look: dict[str, dict], losses: Losses) -> F
         axes.set_yticks(range(n, 0, -1), summary.index)
         axes.grid(axis="y", visible=False)
     return figure
+
+
+def whole_ticks(axis: Axis) -> None:
+    """Have ticks at integers only, for counts such as iterations."""
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
 
 
 def time_bars(times: pd.DataFrame) -> Figure:

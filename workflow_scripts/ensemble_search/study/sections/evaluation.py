@@ -102,7 +102,11 @@ class Tables(Section):
     """Evaluated configurations of every data set and split, to replay searches on."""
 
     random: int = Field(
-        1000, ge=0, le=1_000_000, description="random configurations, evaluated in jobs of 100"
+        1000,
+        ge=0,
+        le=1_000_000,
+        description="random configurations, evaluated in jobs of 100; one that two jobs draw is "
+        "kept once",
     )
     fidelities: Annotated[list[Share], AfterValidator(distinct)] = Field(
         [1.0],
