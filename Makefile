@@ -212,10 +212,12 @@ autogluon: .venv-autogluon/installed
 		--require-hashes --requirement envs/autogluon.lock
 	@touch $@
 
-peers: .venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv-flaml/installed
+PEERS := $(patsubst %,.venv-%/installed,optuna smac openbox hyperopt nevergrad flaml)
+
+peers: $(PEERS)
 
 # pyrfr has no wheels, so it is built, with swig from the environment.
-.venv-optuna/installed .venv-smac/installed .venv-openbox/installed .venv-flaml/installed: .venv-%/installed: envs/%.txt
+$(PEERS): .venv-%/installed: envs/%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check swig setuptools wheel
 	PATH="$(CURDIR)/.venv-$*/bin:$$PATH" .venv-$*/bin/python -m pip install --quiet \

@@ -44,6 +44,17 @@ def test_rows_by_hand(tmp_path):
     assert set(row) == set(evidence.COLUMNS)
 
 
+def test_searches_outside_a_repository_have_an_unknown_commit(tmp_path):
+    content = study()
+    results(tmp_path, content)
+    for i, path in enumerate(sorted(tmp_path.rglob("search.json"))):
+        about = json.loads(path.read_text(encoding="utf-8"))
+        of = {"commit": "ab" * 20, "dirty": i == 0} if i < 2 else {"commit": None, "dirty": None}
+        files.write_json(path, {**about, **of})
+    found = [row["commit"] for row in evidence.rows(content, tmp_path, RECORDED)]
+    assert sorted(found) == ["ab" * 6, "ab" * 6 + "+", *["unknown"] * 6]
+
+
 def test_what_is_written_is_read(tmp_path):
     content = study()
     results(tmp_path, content)

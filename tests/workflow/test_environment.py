@@ -24,7 +24,7 @@ ENVIRONMENTS = {"ensemble-search": "requirements", "autogluon": "autogluon"}
 # conda-forge's names of packages with another name on the Python package index
 CONDA_NAMES = {"matplotlib-base": "matplotlib", "py-xgboost": "xgboost-cpu"}
 # packages that have an environment of their own
-ELSEWHERE = {"autogluon", "openbox", "optuna", "smac"}
+ELSEWHERE = {"autogluon", "hyperopt", "nevergrad", "openbox", "optuna", "smac"}
 
 each_lock = pytest.mark.parametrize("lock", ENVIRONMENTS.values())
 each_environment = pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -222,7 +222,7 @@ def rows(
             "test_rows": int(sizes.loc[dataset, "test"]),
             "majority": sizes.loc[dataset, "majority_error"],
             "numbers": current[method],
-            "commit": (run["commit"] or "")[:12] + ("+" if run["dirty"] else ""),
+            "commit": _commit(run),
             "stale": "",
         }
         if isinstance(run.get("table"), dict):
@@ -233,6 +233,13 @@ def rows(
             row[DIVISIONS] = divided[key]
         made.append({name: text(value) for name, value in row.items()})
     return made
+
+
+def _commit(run: "pd.Series") -> str:
+    """Return the commit of a search, with ``+`` after changes; outside a repository, "unknown"."""
+    if not isinstance(run["commit"], str):
+        return "unknown"
+    return run["commit"][:12] + ("+" if run["dirty"] else "")
 
 
 def _curve(losses: np.ndarray) -> str:

@@ -26,7 +26,7 @@ SCRIPTS = Path(__file__).parents[2]
 
 
 class AskTell(BatchOptimizer):
-    """Another library's optimizer: Optuna, SMAC3, OpenBox, or one with your own driver.
+    """Another library's optimizer: Optuna, SMAC3, OpenBox, Hyperopt, Nevergrad, or your driver's.
 
     Before every suggestion, the library gets all evaluations and a seed for this iteration, so that
     a search can be resumed and rerun exactly. A failed evaluation gets the worst loss of a success,
