@@ -6,13 +6,14 @@ from typing import Any
 
 from ensemble_search.drivers.base import Driver, legal
 
-TRIES = 1000  # seeds until a configuration is allowed: Hyperopt has no forbidden combinations
+TRIES = 1000  # draws until a configuration is allowed: Hyperopt has no forbidden combinations
 
 
 class Hyperopt(Driver):
     """Hyperopt's tree-structured Parzen estimator.
 
-    Ordinal and integer values are rounded, the former represented by their positions.
+    Ordinal and integer values are rounded, the former represented by their positions. A forbidden
+    configuration is reported to Hyperopt with the worst loss.
     """
 
     environment = "hyperopt"
@@ -24,26 +25,28 @@ class Hyperopt(Driver):
         from hyperopt import JOB_STATE_DONE, STATUS_OK, Domain, Trials, tpe
 
         domains = {h["name"]: h for h in space["hyperparameters"]}
-        trials = Trials()
+        domain, trials = Domain(None, _whole(space["hyperparameters"])), Trials()
+
+        def tell(misc: dict[str, Any], loss: float) -> None:
+            result = {"loss": loss, "status": STATUS_OK}
+            (document,) = trials.new_trial_docs([misc["tid"]], [None], [result], [misc])
+            trials.insert_trial_doc({**document, "state": JOB_STATE_DONE})
+            trials.refresh()
+
         for number, (values, loss) in enumerate(evaluations):
             inner = {n: [_inner(domains[n], values[n])] if n in values else [] for n in domains}
             places = {name: [number] * len(own) for name, own in inner.items()}
-            misc = {"tid": number, "cmd": None, "idxs": places, "vals": inner}
-            result = {"loss": loss, "status": STATUS_OK}
-            (document,) = trials.new_trial_docs([number], [None], [result], [misc])
-            document["state"] = JOB_STATE_DONE
-            trials.insert_trial_doc(document)
-        trials.refresh()
-        domain = Domain(None, _whole(space["hyperparameters"]))
-        new = [len(evaluations)]
-        for again in range(TRIES):
-            (document,) = tpe.suggest(
-                new, domain, trials, (seed + again) % 2**31, n_startup_jobs=1, verbose=False
+            tell({"tid": number, "cmd": None, "idxs": places, "vals": inner}, loss)
+        worst = max(loss for _, loss in evaluations)
+        for number in range(len(evaluations), len(evaluations) + TRIES):
+            (asked,) = tpe.suggest(
+                [number], domain, trials, (seed + number) % 2**31, n_startup_jobs=1, verbose=False
             )
-            found = document["misc"]["vals"]
+            found = asked["misc"]["vals"]
             values = {n: _outer(h, found[n][0]) for n, h in domains.items() if len(found[n])}
             if legal(space, values):
                 return values
+            tell(asked["misc"], worst)
         raise RuntimeError(f"{TRIES} forbidden configurations")
 
 
