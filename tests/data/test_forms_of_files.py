@@ -340,6 +340,45 @@ def test_zeros_that_are_no_versions_need_no_note(words, tmp_path):
     assert sources.from_file(str(tmp_path / "v.csv"), "y").notes == []
 
 
+def with_prices(words, folder):
+    """Read a CSV file, and the same as a frame of text; return the notes about the prices."""
+    words = (words * 24)[:24]
+    frame = pd.DataFrame({"price": words, "x": [i / 8 for i in range(24)], "y": ["a", "b"] * 12})
+    frame.to_csv(folder / "p.csv", index=False)
+    frame.to_parquet(folder / "p.parquet")
+    for name in ("p.csv", "p.parquet"):
+        _, described = normalise.normalise(sources.from_file(str(folder / name), "y"))
+        yield [note for note in described["notes"] if "thousands" in note]
+
+
+@pytest.mark.parametrize("odd", [[], ["n/a"], ["-"]])
+def test_points_that_may_separate_thousands_have_a_note(odd, tmp_path):
+    """German prices from 200 to 12.500 are plain numbers in which the dearest are the lowest."""
+    prices = ["950", "200", "1.200", "12.500", *odd, *(str(i) for i in range(90, 990, 50))]
+    said = (
+        "column 'price' has 1.200, read as a fraction, beside integers below 1000: if points "
+        "separate thousands, write 1200"
+    )
+    unclear = "column 'price' stays categorical: values such as '950' may be read as numbers or "
+    for notes in with_prices(prices, tmp_path):
+        assert notes == [said] or (odd and len(notes) == 1 and notes[0].startswith(unclear))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["1.125", "212.250", "3.500"],  # all with three digits: thousands, too, keep their order
+        ["1.125", "212", "3.5", "7", "8", "9"],
+        ["1.125", "1200", "212", "3", "4", "5"],
+        ["0.125", "1.250", "212", "3", "4", "5"],
+        ["1.125", "2", "3", "4", "5", "6"],
+    ],
+)
+def test_fractions_with_three_digits_need_no_note(words, tmp_path):
+    for notes in with_prices(words, tmp_path):
+        assert notes == []
+
+
 def test_fractions_that_are_not_the_same_need_no_note(tmp_path):
     (tmp_path / "v.csv").write_text("price,count,y\n1.10,1,a\n2.50,1.0,b\n3.00,2,a\n1.15,3.0,b\n")
     raw = sources.from_file(str(tmp_path / "v.csv"), "y")

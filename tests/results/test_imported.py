@@ -814,6 +814,15 @@ def test_the_study_runs_from_the_command_line(work):
     assert fetched.read(next(work.glob("results/data/*")))[1]["rows"] == 140
 
 
+@pytest.mark.parametrize("name", ["fit_second", "train-time", "cpuSeconds"])
+def test_columns_of_times_with_unknown_names_are_noted(tmp_path, name):
+    """Their models would seem to take no time."""
+    models = MODELS.assign(**{name: np.linspace(0, 1, len(MODELS))})
+    write(tmp_path / "in/d", *made(3), models=models)
+    said = imported.write(tmp_path / "in", tmp_path / "out")
+    assert any(f"'{name}' is read as a hyperparameter; measured times" in line for line in said)
+
+
 @pytest.mark.parametrize("name", ["error", "validation_error", "valLoss", "AUC", "test-score"])
 def test_results_of_models_are_no_hyperparameters(tmp_path, name):
     """A search would see how good models are before it evaluates them."""
@@ -821,6 +830,11 @@ def test_results_of_models_are_no_hyperparameters(tmp_path, name):
     write(tmp_path / "in/d", *made(3), models=models)
     with pytest.raises(UserError, match=f"'{name}' looks like a result, which searches must not"):
         imported.write(tmp_path / "in", tmp_path / "out")
+    for odd in ("-", "5%"):  # one word must not make the others harmless
+        texts = ["0.5" if i else odd for i in range(len(MODELS))]
+        MODELS.assign(**{name: texts}).to_csv(tmp_path / "in/d/models.csv", index=False)
+        with pytest.raises(UserError, match=f"'{name}' looks like a result, which searches must"):
+            imported.write(tmp_path / "in", tmp_path / "out")
     words = MODELS.assign(**{name: [f"hinge-{i}" for i in range(len(MODELS))]})
     words.to_csv(tmp_path / "in/d/models.csv", index=False)
     imported.write(tmp_path / "in", tmp_path / "out")

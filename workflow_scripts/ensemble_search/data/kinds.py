@@ -13,6 +13,7 @@ import numpy as np
 
 from ensemble_search.data import arff, preparation, prepare, readings
 from ensemble_search.data.preparation import short
+from ensemble_search.data.table_files import THOUSANDS, like_thousands
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
 
@@ -379,6 +380,12 @@ class Column:
         points = "points between thousands"  # and commas, as with spaces and apostrophes
         style = reading.style.replace(points, f"{points} and decimal commas")
         self._note(f"is text such as {example}: read as {style}{besides}{unclear}")
+        pointed = [word.strip() for word in fitting if "." in word]
+        if reading.style == readings.PLAIN and 0 < len(pointed) < len(fitting):
+            largest = float(np.nanmax(np.abs(reading.values)))
+            grouped = all(map(THOUSANDS.fullmatch, pointed))
+            if grouped and (said := like_thousands(largest, pointed[0])):
+                self._note(said)
         if kind == "date":
             self._note_cut(sum(words[w] for w in fitting if readings.NANOSECONDS.search(w)))
         return reading

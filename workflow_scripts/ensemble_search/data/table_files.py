@@ -52,6 +52,8 @@ LONG = 16
 SHORT = 6
 #: A version.
 VERSION = re.compile(r"\d+\.\d+", re.ASCII)
+#: A plain number that may be an integer with a point between thousands: 1.200.
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 #: A code that looks like an integer, perhaps with an exponent.
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
@@ -172,6 +174,11 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
         for name, said in versions.items()
         if name not in (target, *also_text)
     ]
+    notes += [
+        f"column '{name}' {said}"
+        for i, name in enumerate(header)
+        if name not in also_text and (said := seen.thousands(i, frame[name]))
+    ]
     if notes:
         frame.attrs[NOTES] = notes
     frame.attrs[ROUNDED] = {header[i]: tuple(found) for i, found in seen.rounded.items()}
@@ -195,6 +202,10 @@ class _Words:
         Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, by column.
     long
         Columns with longer fractions, which are not versions.
+    grouped
+        Number of fractions such as 1.200, and the first of them, by column.
+    pointed
+        Columns with other fractions.
     """
 
     def __init__(self, header: Sequence[str]):
@@ -204,6 +215,8 @@ class _Words:
         self.rounded: dict[int, list[Any]] = {}
         self.short: dict[int, set[str]] = defaultdict(set)
         self.long: set[int] = set()
+        self.grouped: dict[int, list[Any]] = {}
+        self.pointed: set[int] = set()
 
     def look_at(self, row: Sequence[str]) -> None:
         """Add a row."""
@@ -222,12 +235,32 @@ class _Words:
                     self.short[i].add(word)
                 else:
                     self.long.add(i)
+                if i not in self.pointed:
+                    if THOUSANDS.fullmatch(word):
+                        self.grouped.setdefault(i, [0, word])[0] += 1
+                    else:
+                        self.pointed.add(i)
             elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
                 self.large.add(i)
 
     def versions(self, i: int) -> str | None:
         """Describe a column's fractions if they may be versions."""
         return like_versions(self.short.get(i, set()), i not in self.long)
+
+    def thousands(self, i: int, column: "pd.Series") -> str | None:
+        """Describe a column's numbers if points may separate their thousands."""
+        import pandas as pd
+
+        count, word = self.grouped.get(i, (0, ""))
+        if not count or i in self.pointed or count == column.count():
+            return None
+        values = pd.to_numeric(column, errors="coerce")
+        if values.count() < column.count():
+            return None  # text, in which numbers are looked for later
+        values = values.astype(float).abs()
+        # 0.125 is a fraction, but is not among the words with a point that were looked at.
+        whole = not ((values > 0) & (values < 1)).any()
+        return like_thousands(values.max(), word) if whole else None
 
 
 def like_versions(words: set[str], lone: bool = True) -> str | None:
@@ -244,6 +277,27 @@ def like_versions(words: set[str], lone: bool = True) -> str | None:
         if len(word) - word.index(".") > fewest:
             return f"'{word}', which is the number {word.rstrip('0')}, beside shorter ones"
     return None
+
+
+def like_thousands(largest: float, word: str) -> str | None:
+    """Describe plain numbers that may have points between thousands: 1.200 beside 950.
+
+    Fractions and integers occur, and all fractions match :data:`THOUSANDS`. Below 100, they are
+    more probably fractions.
+
+    Parameters
+    ----------
+    largest
+        Largest absolute number.
+    word
+        One of the fractions.
+    """
+    if not 100 <= largest < 1000:
+        return None
+    return (
+        f"has {word}, read as a fraction, beside integers below 1000: if points separate "
+        f"thousands, write {word.replace('.', '')}"
+    )
 
 
 def exact(column: "pd.Series") -> "pd.Series":

@@ -41,13 +41,17 @@ if TYPE_CHECKING:
 
 #: Columns of ``models.csv`` that are not hyperparameters.
 MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
-#: Words in the names of columns of numbers that are results of models, in lower case.
+#: Words in the names of columns with numbers that are results of models, in lower case.
 RESULTS = frozenset(
     [
         *("error", "loss", "logloss", "accuracy", "auc", "auroc", "score", "f1", "rmse", "mse"),
         *("mae", "r2", "brier"),
     ]
 )
+#: Words in the names of columns with numbers that may be measured times, in lower case.
+TIMES = frozenset(["time", "times", "second", "seconds", "sec", "secs", "ms", "duration"])
+#: A number as text, also where others of its column are not: 12.5%, or 0,1 beside '-'.
+_FIGURE = re.compile(r"\s*[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?\s*%?\s*")
 #: Tolerance by which sums of probabilities may differ from 1; probabilities are divided by the sum.
 SLACK = 0.01
 #: Files of each layout.
@@ -145,12 +149,19 @@ def _minimal(folder: Path) -> Predictions:
     notes = []
     for name in written.columns.difference(MEASURED):
         parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
-        if models[name].dtype.kind in "iuf" and not RESULTS.isdisjoint(map(str.lower, parts)):
+        own = {part.lower() for part in parts}
+        figures = any(map(_FIGURE.fullmatch, written[name]))
+        if figures and not RESULTS.isdisjoint(own):
             raise Unusable(
                 folder / MINIMAL,
                 f"'{name}' looks like a result, which searches must not see: remove the column "
                 "(losses are computed from the predictions), or rename it if it is a "
                 "hyperparameter",
+            )
+        if figures and not TIMES.isdisjoint(own):
+            notes.append(
+                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong into "
+                "fit_seconds and predict_seconds"
             )
         words = {*written[name]}
         if models[name].dtype.kind == "f" and (tiny := sorted(filter(vanishes, words))):
