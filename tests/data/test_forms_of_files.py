@@ -197,6 +197,25 @@ def test_what_a_cell_of_excel_cannot_say_is_said(tmp_path):
     assert "1 value treated as missing: '#DIV/0!'" in " ".join(described["notes"])
 
 
+def test_logical_cells_of_excel_among_others_are_no_numbers(tmp_path):
+    def edit(sheet):
+        for row in range(2, 42):
+            sheet.cell(row, 2, row % 2 == 0)
+        sheet.cell(3, 1, True)
+        sheet.cell(4, 2, 7)
+
+    _sheet(tmp_path / "a.xlsx", edit)
+    frame, described = normalise.normalise(sources.from_file(str(tmp_path / "a.xlsx"), "y"))
+    notes = " ".join(described["notes"])
+    assert described["columns"] == {"x": "numeric", "z": "categorical"}
+    assert frame.x.isna().tolist() == [row == 1 for row in range(40)]
+    assert "1 value treated as missing: 'TRUE'" in notes
+    assert "'7' (1) beside 'FALSE' and 'TRUE'" in notes
+    ((columns, _),) = rows.excel(tmp_path / "a.xlsx", ["x", "z"])
+    assert columns["x"][:3] == [0, "TRUE", 3]
+    assert columns["z"][:4] == ["TRUE", "FALSE", 7, "FALSE"]
+
+
 def test_cells_of_several_types_are_read_as_their_text(tmp_path):
     """Dates among text, numbers or times; training and prediction agree."""
     days = [datetime.datetime(2021, 1, 1) + datetime.timedelta(i) for i in range(40)]

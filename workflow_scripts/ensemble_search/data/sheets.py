@@ -42,6 +42,9 @@ def header(path: Path) -> list[str]:
 def values(path: Path) -> list[list[Any]]:
     """Read the rows below the names, all of one length: None in empty cells, text of errors.
 
+    Beside other values of a column, TRUE and FALSE are text, as in a CSV file: 1 and 0 would be
+    numbers that nobody wrote.
+
     Raises
     ------
     Unreadable, OSError
@@ -51,7 +54,14 @@ def values(path: Path) -> list[list[Any]]:
     while rows and not rows[-1]:
         rows.pop()
     width = max(map(len, rows), default=0)
-    return [row + [None] * (width - len(row)) for row in rows[1:]]
+    below = [row + [None] * (width - len(row)) for row in rows[1:]]
+    for i in range(width):
+        logical = [type(row[i]) is bool for row in below if row[i] is not None]
+        if any(logical) and not all(logical):
+            for row in below:
+                if type(row[i]) is bool:
+                    row[i] = str(row[i]).upper()
+    return below
 
 
 def unsaved(path: Path) -> dict[str, int]:
