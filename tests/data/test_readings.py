@@ -148,3 +148,9 @@ def test_errors_of_spreadsheets_are_missing_among_numbers(word):
 def test_seconds_may_have_a_decimal_comma():
     kind, values, _, _ = read([f"2021-03-04 05:{i:02d}:07,250" for i in range(60)])
     assert kind == "date" and values[0] == pd.Timestamp("2021-03-04 05:00:07.25")
+
+
+def test_no_thousands_are_separated_before_an_exponent():
+    kind, values, notes, _ = read(["-", *(f"{1 + i * 0.037:.3e}" for i in range(199))])
+    assert kind == "numeric" and values[28] == 1.999
+    assert "1 value treated as missing: '-'" in notes

@@ -23,7 +23,8 @@ def _number(thousands: str, decimal: str) -> re.Pattern:
     if thousands == ",":  # in India, 12,34,567
         grouped += r"|[1-9]\d?(?:,\d{2})+,\d{3}"
     fraction = rf"[{decimal}]\d*"
-    return re.compile(rf"{_SIGN}(?:(?:{grouped}|\d+)(?:{fraction})?|[{decimal}]\d+){_EXPONENT}")
+    single = rf"(?:\d+(?:{fraction})?|[{decimal}]\d+){_EXPONENT}"  # no groups before an exponent
+    return re.compile(rf"{_SIGN}(?:(?:{grouped})(?:{fraction})?|{single})")
 
 
 #: Thousands separator and decimal separator by name of the style. If a text fits several styles,
