@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,9 @@ READ = {
 WORD = re.compile(r"\b\w\w+\b")
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
-#: Number of examples per kind in a note.
+#: What notes say of values, and the number of examples in a note.
+UNREADABLE = "that cannot be read, treated as missing"
+UNKNOWN = "that the training rows do not have, treated as none of theirs"
 EXAMPLES = 3
 #: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
 #: them.
@@ -85,20 +87,30 @@ DATE_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numeric features computed from one column, and their imputed values.
+class _Column:
+    """What columns of all kinds have: how words and texts are read, unless a kind differs."""
 
-    Attributes
-    ----------
-    name
-        Name of the column.
-    kind
-        ``numeric``, ``date`` or ``boolean``.
-    fills
-        Imputed values by feature: the column itself, or ``<column>.<part>`` of a date.
-    read
-        How its values are read, if the kind does not determine it.
+    name: str
+    kind: str
+    read: str | None
+    categorical: bool = False  # whether the features are categories
+    missing: Any = None  # the typed representation of a missing value
+
+    def typed(self, value: Any) -> Any:
+        """Convert a value, which is not missing, to a typed one; None if impossible."""
+        return _written(value, self.read)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a description for :meth:`Preparation.to_json`."""
+        return {"name": self.name, "kind": self.kind, **vars(self)}
+
+
+@dataclass(frozen=True)
+class Numbers(_Column):
+    """The numeric features of a ``numeric``, ``date`` or ``boolean`` column.
+
+    ``fills`` has the imputed values by feature: the column itself, or ``<column>.<part>`` of a
+    date. ``read`` is how values are read, if the kind does not determine it (:data:`READ`).
     """
 
     name: str
@@ -112,19 +124,18 @@ class Numbers:
         return list(self.fills)
 
     @property
-    def categorical(self) -> bool:
+    def categorical(self) -> bool:  # type: ignore[override]
         """Whether the features are categories."""
         return self.kind == "boolean"
 
-    def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Write the features of typed values into columns.
+    @property
+    def missing(self) -> Any:
+        """The typed representation of a missing value."""
+        return np.datetime64("NaT", "us") if self.kind == "date" else math.nan
 
-        Parameters
-        ----------
-        values
-            float64 with NaN, or datetime64[us] with NaT, of shape (n,).
-        out
-            float64, of shape (n, len(features)).
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the features of typed values, float64 with NaN or datetime64[us] with NaT, of shape
+        (n,), into ``out``, float64, of shape (n, len(features)).
         """
         for place, (feature, fill) in enumerate(self.fills.items()):
             own = values
@@ -143,38 +154,18 @@ class Numbers:
             return None if date is None else float(days(np.array([date]))[0])
         return _number(value, self.read)
 
-    @property
-    def missing(self) -> Any:
-        """The typed representation of a missing value."""
-        return np.datetime64("NaT", "us") if self.kind == "date" else math.nan
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a description for :meth:`Preparation.to_json`."""
-        described = {"name": self.name, "kind": self.kind, "fills": dict(self.fills)}
-        return {**described, "read": self.read}
-
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(_Column):
     """The one-hot features of a column.
 
-    Attributes
-    ----------
-    name
-        Name of the column.
-    words
-        Categories with a feature, in the order of the features.
-    rare
-        Known categories without a feature.
-    fill
-        The category for missing values, and for words for these (``names.MISSING``).
-    read
-        How its values are read, if they are not text.
+    ``words`` are the categories with a feature, in the order of the features, and ``rare`` known
+    ones without. ``fill`` is the category for missing values, and for words for these
+    (``names.MISSING``). ``read`` is how values are read, if they are not text.
     """
 
-    kind: ClassVar[str] = "categorical"
-    categorical: ClassVar[bool] = True
-    missing: ClassVar[Any] = None
+    kind = "categorical"
+    categorical = True
 
     name: str
     words: Sequence[str]
@@ -199,35 +190,16 @@ class Categories:
         out[:] = 0
         out[rows, places[rows]] = 1
 
-    def typed(self, value: Any) -> str | None:
-        """Convert a value, which is not missing, to a word; None for numbers that are too large."""
-        return _written(value, self.read)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a description for :meth:`Preparation.to_json`."""
-        own = {"words": list(self.words), "rare": list(self.rare), "fill": self.fill}
-        return {"name": self.name, "kind": self.kind, **own, "read": self.read}
-
 
 @dataclass(frozen=True)
-class Texts:
+class Texts(_Column):
     """The words of a text column: TF-IDF, as computed by scikit-learn's ``TfidfVectorizer``.
 
-    Attributes
-    ----------
-    name
-        Name of the column.
-    words
-        Words with a feature, in lower case.
-    idf
-        Inverse document frequency of each word.
-    read
-        How its values are read, if they are not text.
+    ``words`` are those with a feature, in lower case, and ``idf`` their inverse document
+    frequencies. ``read`` is how values are read, if they are not text.
     """
 
-    kind: ClassVar[str] = "text"
-    categorical: ClassVar[bool] = False
-    missing: ClassVar[Any] = None
+    kind = "text"
 
     name: str
     words: Sequence[str]
@@ -253,15 +225,6 @@ class Texts:
             for place, value in own.items():
                 out[row, place] = value / norm
 
-    def typed(self, value: Any) -> str | None:
-        """Convert a value, which is not missing, to text; None for numbers that are too large."""
-        return _written(value, self.read)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a description for :meth:`Preparation.to_json`."""
-        own = {"words": list(self.words), "idf": list(self.idf)}
-        return {"name": self.name, "kind": self.kind, **own, "read": self.read}
-
 
 Column = Numbers | Categories | Texts
 
@@ -275,12 +238,7 @@ def split_words(text: str | None) -> list[str]:
 class Preparation:
     """The fitted base preparation.
 
-    Attributes
-    ----------
-    columns
-        Columns in the order of their features.
-    names
-        Names of the columns, in the order of the user's data.
+    ``columns`` are in the order of their features, ``names`` in that of the user's data.
     """
 
     columns: Sequence[Column]
@@ -304,20 +262,10 @@ class Preparation:
         return found
 
     def write(self, typed: Callable[[str], np.ndarray], n: int) -> np.ndarray:
-        """Compute the features of typed columns.
+        """Compute the features of n rows, float64, of shape (n, p).
 
-        Parameters
-        ----------
-        typed
-            Returns a column by name: float64 with NaN, datetime64[us] with NaT, or words as objects
-            with None.
-        n
-            Number of rows.
-
-        Returns
-        -------
-        features
-            float64, of shape (n, p).
+        ``typed`` returns a column by name: float64 with NaN, datetime64[us] with NaT, or words as
+        objects with None.
         """
         X = np.empty((n, len(self.features)))
         for column, places in zip(self.columns, self.places().values(), strict=True):
@@ -366,13 +314,7 @@ class Preparation:
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> "Preparation":
-        """Restore a preparation.
-
-        Raises
-        ------
-        UserError
-            If it is not a result of :meth:`to_json`.
-        """
+        """Restore a preparation; raise UserError if it is not a result of :meth:`to_json`."""
         try:
             parts = described["columns"]
             words = sum(len(part.get(key, ())) for part in parts for key in ("words", "rare"))
@@ -419,20 +361,23 @@ def _restored(described: Mapping[str, Any]) -> Column:
     styled = kind == "numeric" and isinstance(read, str) and readings.is_style(read)
     if read is not None and not styled and read not in READ.get(kind, ()):
         raise ValueError(f"'{name}' is read as {read!r}")
-    if kind == "categorical":
-        if not all(isinstance(described[key], list) for key in ("words", "rare")):
-            raise TypeError(f"the categories of '{name}' are not a list")
-        words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
-        if not words or len({*words, *rare}) < len(words) + len(rare):
-            raise ValueError(f"the categories of '{name}' are none, or one is there twice")
-        if described["fill"] not in (*words, *rare):
-            raise ValueError(f"the imputed value of '{name}' is none of its categories")
-        return Categories(name, words, rare, described["fill"], read)
-    if kind == "text":
-        words, idf = [_text(w) for w in described["words"]], list(described["idf"])
-        if not words or len(set(words)) < len(words) or len(words) != len(idf):
+    if kind in ("categorical", "text"):
+        keys = ("words", "rare") if kind == "categorical" else ("words",)
+        if not all(isinstance(described[key], list) for key in keys):
+            raise TypeError(f"the words of '{name}' are not a list")
+        words, *rare = ([_text(w) for w in described[key]] for key in keys)
+        known = [*words, *(rare[0] if rare else ())]
+        if not words or len(set(known)) < len(known):
             raise ValueError(f"the words of '{name}' are none, or one is there twice")
-        if not all(type(value) is float and 1 <= value <= LARGEST_IDF for value in idf):
+    if kind == "categorical":
+        if described["fill"] not in known:
+            raise ValueError(f"the imputed value of '{name}' is none of its categories")
+        return Categories(name, words, rare[0], described["fill"], read)
+    if kind == "text":
+        idf = list(described["idf"])
+        if len(idf) != len(words) or not all(
+            type(value) is float and 1 <= value <= LARGEST_IDF for value in idf
+        ):
             raise ValueError(
                 f"the frequencies of the words of '{name}' are not from 1 to {LARGEST_IDF:g}"
             )
@@ -459,26 +404,17 @@ def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
     """Convert the values of a column to typed ones; append notes on unusual ones."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(object), None)
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.dtype.kind == "m":
-        array = array / np.timedelta64(1, "s")
-    if array is not None and column.kind == "numeric" and array.dtype.kind in "fiu":
+    array: Any = values if isinstance(values, np.ndarray) else None
+    code = "" if array is None else array.dtype.kind
+    if code == "m":
+        array, code = array / np.timedelta64(1, "s"), "f"
+    if column.kind == "numeric" and code in ("f", "i", "u"):
         own = array.astype(float)
-        usable = np.abs(own) <= LARGEST
-        odd = np.flatnonzero(~usable & ~np.isnan(own))
-        if len(odd):
-            notes.append(_unreadable(column.name, len(odd), [str(v) for v in np.unique(own[odd])]))
-        return np.where(usable, own, np.nan)
-    if array is not None and column.kind == "date" and array.dtype.kind == "M":
-        dates = microseconds(array)
-        odd = np.flatnonzero(np.isnat(dates) & ~np.isnat(array))
-        if len(odd):
-            notes.append(_unreadable(column.name, len(odd), list(map(str, np.unique(array[odd])))))
-        return dates
-    if array is not None and array.dtype.kind in "OUT":
-        cells = array.tolist()
-    else:
-        cells = list(values if array is None else array)
+        return _kept(column, own, np.abs(own) <= LARGEST, np.isnan(own), own, notes)
+    if column.kind == "date" and code == "M":
+        own = microseconds(array)
+        return _kept(column, own, ~np.isnat(own), np.isnat(array), array, notes)
+    cells = array.tolist() if code in ("O", "U", "T") else list(values if array is None else array)
     if column.kind == "numeric" and column.read in (None, readings.PLAIN):
         own, read = readings.plain(cells)
         read &= ~(np.abs(own) > LARGEST)
@@ -487,6 +423,13 @@ def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
             own[rest] = _each(column, [cells[place] for place in rest.tolist()], notes)
         return own
     return _each(column, cells, notes)
+
+
+def _kept(column, own, usable, absent, given, notes: list[str]) -> np.ndarray:
+    """Replace unusable values by missing ones, and note those that were not absent."""
+    if len(odd := np.flatnonzero(~usable & ~absent)):
+        notes.append(_note(column, len(odd), UNREADABLE, [*map(str, np.unique(given[odd]))]))
+    return np.where(usable, own, column.missing)
 
 
 def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
@@ -503,9 +446,10 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
             f"column '{column.name}' holds lists or the like; a value has to be text, a number, a "
             "boolean or a date"
         ) from None
-    found, unknown, unreadable = [], {}, {}
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
     by_number = _by_number(known) if known else {}
+    found: list[Any] = []
+    odd: dict[str, dict[int, str]] = {UNREADABLE: {}, UNKNOWN: {}}
     for place, (_, given) in enumerate(places):
         cell = getattr(given, "start_time", given)  # for a period
         # Known words stay unchanged: NA, in data not from a CSV file, or an integer beyond 2^53.
@@ -522,24 +466,15 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
             value = by_number.get(cell, value)
         if value is None and not missing:
             huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may not convert it
-            unreadable[place] = "a huge number" if huge else str(cell)
+            odd[UNREADABLE][place] = "a huge number" if huge else str(cell)
         elif value is not None and known is not None and value not in known:
-            unknown[place] = str(cell)
+            odd[UNKNOWN][place] = str(cell)
         found.append(column.missing if value is None else value)
-    if unreadable:
-        count = sum(row in unreadable for row in rows)
-        notes.append(_unreadable(column.name, count, list(unreadable.values())))
-    if unknown:
-        notes.append(
-            f"column '{column.name}': {_values(sum(row in unknown for row in rows))} that the "
-            f"training rows do not have, treated as none of theirs: {_some(list(unknown.values()))}"
-        )
-    if column.missing is None:
-        made = np.empty(len(found), dtype=object)
-        made[:] = found
-    else:
-        made = np.array(found, dtype="M8[us]" if column.kind == "date" else float)
-    return made[np.array(rows, dtype=int)]
+    for what, own in odd.items():
+        if own:
+            notes.append(_note(column, sum(row in own for row in rows), what, [*own.values()]))
+    dtype = object if column.missing is None else "M8[us]" if column.kind == "date" else float
+    return np.array(found, dtype)[np.array(rows, dtype=int)]
 
 
 def _by_number(words: set[str]) -> dict[float, str]:
@@ -555,20 +490,9 @@ def _by_number(words: set[str]) -> dict[float, str]:
     return {number: alike[0] for number, alike in found.items() if len(alike) == 1}
 
 
-def _unreadable(name: str, count: int, examples: Sequence[str]) -> str:
-    return (
-        f"column '{name}': {_values(count)} that cannot be read, treated as missing: "
-        f"{_some(examples)}"
-    )
-
-
-def _values(count: int) -> str:
-    return f"{count} value{'s' * (count != 1)}"
-
-
-def _some(values: Sequence[str]) -> str:
-    more = ", ..." if len(values) > EXAMPLES else ""
-    return ", ".join(map(short, values[:EXAMPLES])) + more
+def _note(column: Column, count: int, what: str, examples: Sequence[str]) -> str:
+    some = ", ".join(map(short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
+    return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}"
 
 
 def is_missing(cell: Any) -> bool:
@@ -606,19 +530,19 @@ def _number(value: Any, style: str | None) -> float | None:
     """Convert to a number; NaN if infinite, None if it is not a number."""
     if isinstance(value, str):
         number = readings.number(value, style or readings.PLAIN)
-        if number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
-            return math.nan
+        infinite = number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity")
+        number = math.nan if infinite else number
+    elif isinstance(value, np.complexfloating):  # float() would drop the imaginary part
+        number = None
     else:
-        if isinstance(value, np.complexfloating):  # float() would drop the imaginary part
-            return None
         try:
             if isinstance(value, (datetime.timedelta, np.timedelta64)):
                 value = value / np.timedelta64(1, "s")
             number = float(value)
         except OverflowError:
-            return math.nan
+            number = math.nan
         except (TypeError, ValueError):
-            return None
+            number = None
     return number if number is None or math.isfinite(number) else math.nan
 
 
