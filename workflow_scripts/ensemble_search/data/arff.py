@@ -44,18 +44,10 @@ NAMED = 60  # maximum characters of a value in a message
 
 
 def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
-    """Read the header, up to and including ``@data``.
+    """Read the header, up to and including ``@data``, from lines with their numbers.
 
-    Parameters
-    ----------
-    lines
-        Iterator of (number, line); the header is consumed.
-
-    Returns
-    -------
-    attributes
-        Name -> ``numeric``, ``string``, ``date`` followed by a space and a ``strptime`` format, or
-        the list of its values (nominal), in order.
+    Returns, by name, ``numeric``, ``string``, ``date`` followed by a space and a ``strptime``
+    format, or the list of its values (nominal), in order.
 
     Raises
     ------
@@ -196,13 +188,7 @@ def _converter(kind: list[str] | str) -> Any:
 
 
 def number(text: str) -> float | int:
-    """Parse a number as a float, or as an integer if no float holds it exactly.
-
-    Raises
-    ------
-    ValueError
-        If it is not a number.
-    """
+    """Parse a number as a float, or as an integer if no float holds it exactly; else ValueError."""
     if "_" in text:  # valid in Python only
         raise ValueError(text)
     found = float(text)

@@ -42,8 +42,6 @@ SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?
 BINARY = 0.95
 # With more categories than this, similar ones are not searched for.
 MOST_ALIKE = 1000
-# Double precision holds all integers up to this one.
-EXACT = 2**53
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
 #: Row numbers may lack some, such as those of rows without a target or of a test part.
@@ -61,9 +59,7 @@ class Column:
 
     Parameters
     ----------
-    name
-        Its name.
-    values
+    name, values
         The column as in its source.
     role
         ``numeric``, ``categorical``, ``date`` or ``text``, if the study assigns a role.
@@ -71,16 +67,14 @@ class Column:
         Data set and column, for errors.
     notes
         Notes for the user are appended here.
-    missing
-        Words that the source's reader treated as missing, with counts.
-    rounded
-        Number of fractions that lost digits when the source was read, and the first of them.
+    missing, rounded
+        Of this column, as in ``raw.Raw``.
 
     Attributes
     ----------
     read
-        How its values are read (``preparation.Numbers.read``), if the kind does not determine it;
-        set by :meth:`typed`.
+        How its values are read (``preparation.READ``), if the kind does not determine it; set by
+        :meth:`typed`.
     """
 
     def __init__(
@@ -167,7 +161,11 @@ class Column:
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
             self._note(f"has {value}; the base preparation drops it")
-        elif kind in ("numeric", "date") and not prepare.varies(_as_numbers(kind, present)):
+        elif kind in ("numeric", "date") and not prepare.varies(
+            preparation.days(present.to_numpy("datetime64[us]"))
+            if kind == "date"
+            else present.to_numpy("float64")
+        ):
             self._note(
                 f"is dropped by the base preparation: its variance is {prepare.MIN_VARIANCE:g} or "
                 "less; write it in a smaller unit"
@@ -242,7 +240,7 @@ class Column:
             return ""
         return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
 
-    def _note_cut(self, count: int) -> None:
+    def _note_nanoseconds(self, count: int) -> None:
         if count:
             times = "a time" if count == 1 else f"{count} times"
             self._note(f"has {times} with nanoseconds, of which only the microseconds are kept")
@@ -275,7 +273,7 @@ class Column:
         kind = pd.api.types.infer_dtype(values, skipna=True)
         if kind.startswith(("date", "period")):
             dates, cut = _instants(column)
-            self._note_cut(cut)
+            self._note_nanoseconds(cut)
             if lost := int((dates.isna() & column.notna()).sum()):
                 self._note(f"has {lost} invalid dates, treated as missing")
             return "date", dates
@@ -387,7 +385,7 @@ class Column:
             if grouped and (said := like_thousands(largest, pointed[0])):
                 self._note(said)
         if kind == "date":
-            self._note_cut(sum(words[w] for w in fitting if readings.NANOSECONDS.search(w)))
+            self._note_nanoseconds(sum(words[w] for w in fitting if readings.NANOSECONDS.search(w)))
         return reading
 
     def _finite(self, column: "pd.Series") -> "pd.Series":
@@ -415,21 +413,17 @@ def text(column: "pd.Series") -> "pd.Series":
 
 def listed(words: Sequence[str]) -> str:
     """List the first three of several words, and how many there are beside them."""
-    more = f" and {len(words) - 3} others" if len(words) > 3 else ""
-    return ", ".join(map(short, words[:3])) + more
+    return ", ".join(map(short, words[:3])) + _others(words)
 
 
 def counted(words: Mapping[str, int]) -> str:
     """List words by decreasing count, with the counts in brackets."""
     order = sorted(words, key=lambda word: (-words[word], word))
-    more = f" and {len(order) - 3} others" if len(order) > 3 else ""
-    return ", ".join(f"{short(word)} ({words[word]})" for word in order[:3]) + more
+    return ", ".join(f"{short(word)} ({words[word]})" for word in order[:3]) + _others(order)
 
 
-def _as_numbers(kind: str, present: "pd.Series") -> np.ndarray:
-    if kind == "date":
-        return preparation.days(present.to_numpy("datetime64[us]"))
-    return present.to_numpy("float64")
+def _others(words: Sequence[str]) -> str:
+    return f" and {len(words) - 3} others" if len(words) > 3 else ""
 
 
 def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
@@ -529,14 +523,8 @@ def _has_integers(values: "pd.Series") -> bool:
 def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = "") -> list[str]:
     """Describe numbers that lose digits in double precision.
 
-    Parameters
-    ----------
-    values
-        Numbers or text as in their source.
-    rounded
-        As in :class:`Column`.
-    apart
-        Text to add for integers.
+    ``values`` are numbers or text as in their source, ``rounded`` as in ``raw.Raw``; ``apart`` is
+    added to what is said of integers.
     """
     said = []
     if lost := inexact(values):
@@ -544,8 +532,10 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = ""
             f"has {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} "
             f"becomes {float(lost[0]):.0f}){apart}"
         )
-    if rounded is None and (found := _rounded(values)):
-        rounded = len(found), found[0]
+    if rounded is None and _is_plain(values):
+        words = (str(v).strip() for v in values.dropna() if isinstance(v, (str, decimal.Decimal)))
+        if found := [word for word in words if arff.rounds(word.replace(",", "."))]:
+            rounded = len(found), found[0]
     if rounded:
         said.append(
             f"has {rounded[0]} fractions with too many digits or too close to 0, which lose "
@@ -554,14 +544,11 @@ def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = ""
     return said
 
 
-def _rounded(values: "pd.Series") -> list[str]:
-    """List the fractions, as text or decimals, that lose digits."""
+def _is_plain(values: "pd.Series") -> bool:
+    """Whether values are text or any objects, but no categories."""
     import pandas as pd
 
-    if not (pd.api.types.is_string_dtype(values.dtype) or values.dtype == object):
-        return []
-    words = (str(v).strip() for v in values.dropna() if isinstance(v, (str, decimal.Decimal)))
-    return [word for word in words if arff.rounds(word.replace(",", "."))]
+    return pd.api.types.is_string_dtype(values.dtype) or values.dtype == object
 
 
 def inexact(values: "pd.Series") -> list[int]:
@@ -569,23 +556,21 @@ def inexact(values: "pd.Series") -> list[int]:
     import pandas as pd
 
     if pd.api.types.is_integer_dtype(values.dtype):
-        values = values[(values > EXACT) | (values < -EXACT)]
-    elif not (pd.api.types.is_string_dtype(values.dtype) or values.dtype == object):
+        values = values[(values > arff.EXACT) | (values < -arff.EXACT)]
+    elif not _is_plain(values):
         return []
     found = []
     for value in values.dropna():
+        whole = 0
         if isinstance(value, str):
             digits = value.strip().lstrip("+-")
-            if not (16 <= len(digits) <= 39 and digits.isascii() and digits.isdecimal()):
-                continue
-            whole = int(digits)
+            if 16 <= len(digits) <= 39 and digits.isascii() and digits.isdecimal():
+                whole = int(digits)
         elif isinstance(value, numbers.Integral) or (
             isinstance(value, decimal.Decimal) and value.is_finite() and value == int(value)
         ):
             whole = int(value)
-        else:
-            continue
-        if EXACT < abs(whole) <= preparation.LARGEST and int(float(whole)) != whole:
+        if arff.EXACT < abs(whole) <= preparation.LARGEST and int(float(whole)) != whole:
             found.append(whole)
     return found
 
@@ -608,13 +593,12 @@ def _eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":
     """Parse numbers such as 20201231 as dates, if this share of them is valid."""
     import pandas as pd
 
-    possible = values.between(1800_01_01, 2199_12_31) & (values % 1 == 0)
-    if not possible.any() or possible.sum() < share * values.notna().sum():
+    possible, least = values.between(1800_01_01, 2199_12_31) & (values % 1 == 0), values.count()
+    if not possible.any() or possible.sum() < share * least:
         return None
     words = values.where(possible).map("{:.0f}".format, na_action="ignore").astype("str")
     dates = pd.to_datetime(words, format="%Y%m%d", errors="coerce")
-    enough = dates.notna().sum() >= share * values.notna().sum()
-    return dates.astype("datetime64[us]") if enough else None
+    return dates.astype("datetime64[us]") if dates.count() >= share * least else None
 
 
 def _instants(column: "pd.Series") -> "tuple[pd.Series, int]":

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import prepare, readings, roles
+from ensemble_search.data import arff, prepare, readings, roles
 from ensemble_search.data.kinds import (
-    EXACT,
     ROW_IDS,
     Column,
     counted,
@@ -188,14 +187,8 @@ def row_values(
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and values of a column that divides or weights rows.
 
-    Parameters
-    ----------
-    name, role, values
-        The column, and one of ``roles.OF_ROWS``.
-    what
-        The column's place, for messages.
-    notes
-        To which notes are appended.
+    ``role`` is one of ``roles.OF_ROWS``, ``what`` the column's place in messages; ``notes`` are
+    added to.
 
     Raises
     ------
@@ -234,9 +227,10 @@ def row_values(
             )
     if role == "fold" and len(odd := typed[typed != typed.round()]):
         raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
-    if role == "fold" and (far := typed.abs() >= EXACT).any():  # doubles merge some of them
+    if role == "fold" and (far := typed.abs() >= arff.EXACT).any():  # doubles merge some of them
         raise UserError(
-            f"{what}: has the fold {values[far].iloc[0]}; folds are below {EXACT} in absolute value"
+            f"{what}: has the fold {values[far].iloc[0]}; folds are below {arff.EXACT} in absolute "
+            "value"
         )
     if role == "part" and len(others := typed[~typed.isin(PARTS)]):
         raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
@@ -272,11 +266,6 @@ def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> N
 
 class Stored:
     """The columns of ``dataset.parquet``, loaded lazily, with the interface of a frame.
-
-    Attributes
-    ----------
-    columns
-        Their names.
 
     Raises
     ------
@@ -399,17 +388,9 @@ def _check_regression(target, what: str) -> None:
 def many_numbers(target: "pd.Series") -> int:
     """Count the distinct values of a numeric target, if they are too many to be classes.
 
-    Parameters
-    ----------
-    target
-        Values without missing ones and dates.
-
-    Returns
-    -------
-    count
-        0 if the values can be classes: booleans; text other than numbers (perhaps with separators
-        or units) and words for missing values; at most :data:`MAX_INTEGERS` distinct integers or
-        :data:`MAX_FRACTIONS` distinct numbers.
+    0 if values (without missing ones and dates) can be classes: booleans; text other than numbers
+    (perhaps with separators or units) and words for missing values; at most :data:`MAX_INTEGERS`
+    distinct integers or :data:`MAX_FRACTIONS` distinct numbers.
     """
     import pandas as pd
 

@@ -157,16 +157,8 @@ def _signed_first(text: str) -> str:
 def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Parse the plain numbers of a column at once: :func:`number` takes ten times as long.
 
-    Parameters
-    ----------
-    cells
-        Values of any type, of length n.
-
-    Returns
-    -------
-        float64, of shape (n,); NaN where a cell is empty or was not parsed.
-    read
-        bool, of shape (n,): which cells were parsed, those with ASCII numbers or empty text.
+    Returns float64 of shape (n,), NaN where a cell is empty or was not parsed, and bool of shape
+    (n,): which cells were parsed, those with ASCII numbers or empty text.
     """
     try:
         # For texts of these characters, float() accepts the same as the pattern of plain numbers.
@@ -260,19 +252,11 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as numbers, in every style that fits the largest share.
 
     Besides plain numbers, numbers with the most frequent unit are tried: a currency, which some
-    words may omit, or ``%`` or up to four letters after each number.
-    Parameters
-    ----------
-    words
-        Distinct texts.
-    weights
-        How often each occurs.
+    words may omit, or ``%`` or up to four letters after each number. ``words`` are distinct texts,
+    ``weights`` how often each occurs.
 
-    Returns
-    -------
-    readings
-        Those with the largest share, with different values; empty if nothing fits. Plain numbers
-        with decimal points are never ambiguous.
+    Returns the readings with the largest share, with different values; none if nothing fits. Plain
+    numbers with decimal points are never ambiguous.
     """
     found = []
     own = unit(words, weights)

@@ -53,12 +53,8 @@ BUNDLED: dict[str, tuple[str, ...]] = {
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     """Return the kind of a source, one of :data:`KEYS`, and check its keys and values.
 
-    ``where`` is the source's place in the study, for messages.
-
-    Raises
-    ------
-    UserError
-        If there is not exactly one of these, a key is unknown, or a value has the wrong type.
+    ``where`` is the source's place in the study, for messages. UserError if there is not exactly
+    one kind, a key is unknown, or a value has the wrong type.
     """
     if not isinstance(source, Mapping):
         raise UserError(f"{where}: {source!r} is not a mapping, such as {{openml: 772}}")
@@ -139,12 +135,7 @@ def source_key(source: Mapping[str, Any]) -> str:
     ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of paths and target>``, or, for
     a name at OpenML, ``openml-<name>-<8 hex digits of name and version>``. ``columns``, ``classes``
     and another ``target`` at OpenML append 8 hex digits each; ``task: regression`` appends that
-    word. At most 255 characters.
-
-    Raises
-    ------
-    UserError
-        As :func:`source_kind`.
+    word. At most 255 characters. Errors are as in :func:`source_kind`.
     """
     kind = source_kind(source)
     word = f"-{REGRESSION}" if source.get("task") == REGRESSION else ""
@@ -291,12 +282,9 @@ def _of_test(reader: Callable[[str, str], Any], name: str, target: str) -> Any:
 
 
 def check_test_file(file: str, test: str, target: str) -> None:
-    """Check by headers that a file of test rows has the columns of the other file.
+    """Check by headers that a file of test rows has the format and the columns of the other file.
 
-    Raises
-    ------
-    UserError
-        As :func:`check_file`, or if the formats or the columns differ.
+    Errors are as in :func:`check_file`, or that they differ.
     """
     names = check_file(file, target)
     others = _of_test(check_file, test, target)
@@ -316,17 +304,9 @@ def _state(path: Path) -> tuple:
 
 
 def check_file(name: str, target: str) -> list[str]:
-    """Check, by its header only, that a file can be read and has the target.
+    """Check, by its header only, that a file can be read and has the target; return its columns.
 
-    Returns
-    -------
-    names
-        Names of its columns.
-
-    Raises
-    ------
-    UserError
-        As :func:`from_file`, without reading the rows.
+    Errors are as in :func:`from_file`, but for those in rows.
     """
     path = _existing(name)
     header, _ = FORMATS[extension(path)]
@@ -354,12 +334,7 @@ def _existing(name: str) -> Path:
 def from_sklearn(name: str) -> Raw:
     """Load a data set that scikit-learn ships (:data:`BUNDLED`), with names of classes as labels.
 
-    The target of ``diabetes`` is a number.
-
-    Raises
-    ------
-    UserError
-        If scikit-learn does not ship it.
+    The target of ``diabetes`` is a number. UserError if there is no such data set.
     """
     if name not in BUNDLED:
         raise UserError(f"sklearn: there is no '{name}'; {nearest(name, list(BUNDLED))}")

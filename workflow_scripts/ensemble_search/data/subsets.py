@@ -90,23 +90,9 @@ def diverse_bags(
 ) -> list[np.ndarray]:
     """Draw bags of training rows; see ``ensembles.diverse_bagging.DiverseBagging``.
 
-    Parameters
-    ----------
-    X, labels
-        As in :func:`choose`.
-    bags
-        Number of bags.
-    share
-        Number of rows of a bag, as a share of all n.
-    by
-        ``k-dpp``, ``separate``, ``markov`` or ``uniform``.
-    seed
-        Seed of the draws.
-
-    Returns
-    -------
-    rows
-        One array per bag, of max(1, floor(share * n)) distinct rows; 0.29 * 100 gives 29 here.
+    ``X`` and ``labels`` are as in :func:`choose`; ``share`` is a bag's part of all n rows; ``by``
+    is ``k-dpp``, ``separate``, ``markov`` or ``uniform``. Each bag has max(1, floor(share * n))
+    distinct rows; 0.29 * 100 gives 29 here.
 
     Raises
     ------
@@ -159,10 +145,7 @@ def _bag_size(rows: int, share: float) -> int:
 def kernel(settings: Mapping[str, Any], task: str) -> str:
     """Return the ``kernel`` of a k-DPP of training rows, or the default for the task.
 
-    Raises
-    ------
-    UserError
-        If it needs classes, and the task is a regression.
+    Raises UserError if it needs classes, and the task is a regression.
     """
     if task != REGRESSION:
         return settings.get("kernel") or "product"

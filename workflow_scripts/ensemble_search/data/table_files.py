@@ -282,15 +282,8 @@ def like_versions(words: set[str], lone: bool = True) -> str | None:
 def like_thousands(largest: float, word: str) -> str | None:
     """Describe plain numbers that may have points between thousands: 1.200 beside 950.
 
-    Fractions and integers occur, and all fractions match :data:`THOUSANDS`. Below 100, they are
-    more probably fractions.
-
-    Parameters
-    ----------
-    largest
-        Largest absolute number.
-    word
-        One of the fractions.
+    Fractions, such as ``word``, and integers occur, and all fractions match :data:`THOUSANDS`. If
+    the ``largest`` absolute number is below 100, they are more probably fractions.
     """
     if not 100 <= largest < 1000:
         return None
@@ -470,12 +463,8 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     datetime64[us], the rest as text.
 
     Nominal values are kept as written in the file, regardless of the order of their declaration.
-    ``target`` is checked before the rows are read.
-
-    Raises
-    ------
-    UserError
-        If it is not ARFF, or has attributes other than numeric, nominal, string and date.
+    ``target`` is checked before the rows are read. UserError if it is not ARFF, or has attributes
+    other than numeric, nominal, string and date.
     """
     if target is not None:
         arff_header(path, target)

@@ -34,12 +34,8 @@ def _kind(column: "pd.Series") -> str:
 def join(train: Raw, test: Raw, classes: bool) -> Raw:
     """Join the rows of two files, with a column of folds that marks the test rows.
 
-    Parameters
-    ----------
-    train, test
-        The files, with the same columns in any order.
-    classes
-        Whether each label of the test rows must be one of the others.
+    The files have the same columns in any order. With ``classes``, each label of the test rows must
+    be one of the others.
 
     Raises
     ------
