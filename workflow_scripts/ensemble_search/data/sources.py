@@ -17,15 +17,7 @@ from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import (
-    FORMATS,
-    INDEX,
-    NOTES,
-    ROUNDED,
-    WORDED,
-    WORDS,
-    readable,
-)
+from ensemble_search.data.table_files import FORMATS, readable
 from ensemble_search.data.text_files import kind as extension
 from ensemble_search.data.text_files import stem
 from ensemble_search.runtime.errors import UserError
@@ -244,12 +236,9 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
                 f"file: '{name}' was changed while it was read; run again when it is whole"
             )
     shown = path.name if path.is_absolute() else path.as_posix()
-    index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
-    source = {"file": shown, "target": target}
-    words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
-    worded, notes = frame.attrs.pop(WORDED, []), frame.attrs.pop(NOTES, [])
-    read = {"missing": words, "rounded": rounded, "worded": worded, "notes": notes}
-    return Raw(frame, target, stem(path), source, md5=md5, ignored=index, **read)
+    source, read = {"file": shown, "target": target}, frame.attrs
+    frame.attrs = {}
+    return Raw(frame, target, stem(path), source, md5=md5, **read)
 
 
 def _with_test_file(source: Mapping[str, Any]) -> Raw:

@@ -1,12 +1,15 @@
-"""Readers of CSV, Parquet and ARFF files; errors name the file and what is wrong with it."""
+"""Readers of CSV, Parquet, ARFF and Excel files; errors name the file and what is wrong with it.
+
+The ``attrs`` of a frame that is read are fields of ``raw.Raw``.
+"""
 
 import csv
 import json
 import os
 import re
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from itertools import chain
@@ -42,10 +45,8 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
-#: Attributes of a frame: the columns that pandas stored as its index; the words treated as missing,
-#: with counts, by column; and the fractions that lost digits, the columns with words and the notes
-#: for the user, as in ``raw.Raw``.
-INDEX, WORDS, ROUNDED, WORDED, NOTES = "index", "words", "rounded", "worded", "notes"
+#: Why the column of an index is no feature.
+STORED = "pandas stored it as the index"
 #: Integers with at least this many characters may lose digits in double precision.
 LONG = 16
 #: Fractions with at most this many characters may be names, such as versions.
@@ -79,9 +80,7 @@ def csv_header(path: Path, target: str) -> list[str]:
         raise UserError(f"file: '{path}' begins with two byte order marks; remove one")
     if not names[0]:
         names[0] = text_files.INDEX
-    _check_names(path, names)
-    _check_target(path, target, names)
-    return names
+    return _check_names(path, names, target)
 
 
 def _separated(stream: IO[str], target: str) -> tuple[Iterator[str], str]:
@@ -107,13 +106,13 @@ def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]
         yield rows.line_num, row
 
 
-def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.DataFrame":
-    """Read a CSV file, with attributes WORDS and ROUNDED; see ``sources.from_file``."""
+def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.DataFrame":
+    """Read a CSV file; see ``sources.from_file``."""
     import pandas as pd
 
     header = csv_header(path, target)
+    seen = {name: _Seen() for name in header}
     with readable(path, "CSV"):
-        seen = _Words(header)
         encoding = text_files.encoding(path)
         with _text(path, encoding) as stream:
             lines, separator = _separated(stream, target)
@@ -126,14 +125,15 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                     )
                 file_limits.check_cells(rows, len(header))
                 if rows > 1:  # a column may be called 01, or nan
-                    seen.look_at(row)
-        words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
-        versions = {name: said for i, name in enumerate(header) if (said := seen.versions(i))}
-        as_text = [target, *(header[i] for i in seen.codes | seen.large), *also_text]
-        as_text += versions
+                    _look_at(seen.values(), row)
+        words = {name: dict(own.missing) for name, own in seen.items() if own.missing}
+        codes = {name for name, own in seen.items() if own.code}
+        large = {name for name, own in seen.items() if own.large} - codes
+        versions = {
+            n: said for n, o in seen.items() if (said := like_versions(o.short, not o.long))
+        }
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
-            listed = {name: sorted(missing) for name in header}
             # Pass a stream, not the name, which may look like a URL.
             with text_files.opened(path) as stream:
                 return pd.read_csv(
@@ -143,28 +143,19 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                     index_col=False,
                     keep_default_na=False,
                     low_memory=False,
-                    na_values={**listed, target: [""]},
+                    na_values={**dict.fromkeys(header, sorted(missing)), target: [""]},
                     skipinitialspace=True,
                     **options,
                 )
 
+        as_text = [target, *codes, *large, *also_text, *versions]
         frame = read(MISSING, dtype=dict.fromkeys(as_text, "str"))
-        none = [
-            name
-            for name, dtype in frame.dtypes.items()
-            if name != target and NONE in words.get(name, ()) and dtype == "str"
-        ]
-        if none:
+        texts = [name for name, dtype in frame.dtypes.items() if dtype == "str"]
+        if none := [n for n in texts if n != target and NONE in words.get(n, ())]:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
-    others = {target, *(header[i] for i in seen.codes), *versions}
-    texts = [name for name, dtype in frame.dtypes.items() if dtype == "str"]
-    frame.attrs[WORDED] = [name for name in texts if name not in others]
-    for i in seen.large - seen.codes:
-        if header[i] not in (target, *also_text):
-            frame[header[i]] = exact(frame[header[i]])
+    for name in large - {target, *also_text}:
+        frame[name] = exact(frame[name])
     words.pop(target, None)
-    frame.attrs[WORDS] = words
-    frame.attrs[INDEX] = [text_files.INDEX] if header[0] == text_files.INDEX != target else []
     notes = []
     if encoding == text_files.LATIN_1:
         notes.append("the file is not UTF-8 text: read as Latin-1 (Windows-1252)")
@@ -176,83 +167,51 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
     ]
     notes += [
         f"column '{name}' {said}"
-        for i, name in enumerate(header)
-        if name not in also_text and (said := seen.thousands(i, frame[name]))
+        for name, own in seen.items()
+        if name not in also_text and (said := own.thousands(frame[name]))
     ]
-    if notes:
-        frame.attrs[NOTES] = notes
-    frame.attrs[ROUNDED] = {header[i]: tuple(found) for i, found in seen.rounded.items()}
+    frame.attrs = {
+        "missing": words,
+        "rounded": {name: tuple(own.rounded) for name, own in seen.items() if own.rounded},
+        "worded": [name for name in texts if name not in {target, *codes, *versions}],
+        "ignored": {text_files.INDEX: STORED} if header[0] == text_files.INDEX != target else {},
+        "notes": notes,
+    }
     return frame
 
 
-class _Words:
-    """Properties of a CSV file's fields that pandas does not report.
+class _Seen:
+    """Properties of a CSV column's fields that pandas does not report.
 
     Attributes
     ----------
-    codes
-        Columns with a code such as 01234 or 012E4, which is not a number.
+    code
+        Whether one is a code such as 01234 or 012E4, which is not a number.
     large
-        Columns with an integer that pandas may round.
+        Whether one is an integer that pandas may round.
     missing
-        Words for missing values, with counts, by column.
+        Words for missing values, with counts.
     rounded
-        Number of fractions that lose digits, and the first of them, by column.
-    short
-        Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, by column.
-    long
-        Columns with longer fractions, which are not versions.
-    grouped
-        Number of fractions such as 1.200, and the first of them, by column.
-    pointed
-        Columns with other fractions.
+        Number of fractions that lose digits, and the first of them.
+    short, long
+        Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, and whether there are
+        longer ones, which are not versions.
+    grouped, pointed
+        Number of fractions such as 1.200, and the first of them; whether there are others.
     """
 
-    def __init__(self, header: Sequence[str]):
-        self.codes: set[int] = set()
-        self.large: set[int] = set()
-        self.missing: dict[int, Counter[str]] = defaultdict(Counter)
-        self.rounded: dict[int, list[Any]] = {}
-        self.short: dict[int, set[str]] = defaultdict(set)
-        self.long: set[int] = set()
-        self.grouped: dict[int, list[Any]] = {}
-        self.pointed: set[int] = set()
+    def __init__(self) -> None:
+        self.code = self.large = self.long = self.pointed = False
+        self.missing: Counter[str] = Counter()
+        self.rounded: list[Any] = []
+        self.grouped: list[Any] = []
+        self.short: set[str] = set()
 
-    def look_at(self, row: Sequence[str]) -> None:
-        """Add a row."""
-        for i, word in enumerate(row):
-            if not word:
-                continue
-            if (len(word) > arff.DIGITS or word.find("-", 2) > 0) and arff.rounds(word):
-                self.rounded.setdefault(i, [0, word])[0] += 1
-            if word in MISSING:
-                self.missing[i][word] += 1
-            elif word[0] == "0":
-                if CODE.fullmatch(word):
-                    self.codes.add(i)
-            elif "." in word:
-                if len(word) <= SHORT:
-                    self.short[i].add(word)
-                else:
-                    self.long.add(i)
-                if i not in self.pointed:
-                    if THOUSANDS.fullmatch(word):
-                        self.grouped.setdefault(i, [0, word])[0] += 1
-                    else:
-                        self.pointed.add(i)
-            elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
-                self.large.add(i)
-
-    def versions(self, i: int) -> str | None:
-        """Describe a column's fractions if they may be versions."""
-        return like_versions(self.short.get(i, set()), i not in self.long)
-
-    def thousands(self, i: int, column: "pd.Series") -> str | None:
-        """Describe a column's numbers if points may separate their thousands."""
+    def thousands(self, column: "pd.Series") -> str | None:
+        """Describe the column's numbers if points may separate their thousands."""
         import pandas as pd
 
-        count, word = self.grouped.get(i, (0, ""))
-        if not count or i in self.pointed or count == column.count():
+        if not self.grouped or self.pointed or self.grouped[0] == column.count():
             return None
         values = pd.to_numeric(column, errors="coerce")
         if values.count() < column.count():
@@ -260,7 +219,32 @@ class _Words:
         values = values.astype(float).abs()
         # 0.125 is a fraction, but is not among the words with a point that were looked at.
         whole = not ((values > 0) & (values < 1)).any()
-        return like_thousands(values.max(), word) if whole else None
+        return like_thousands(values.max(), self.grouped[1]) if whole else None
+
+
+def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
+    """Add a row to what is known of the columns."""
+    for own, word in zip(columns, row, strict=False):
+        if not word:
+            continue
+        if (len(word) > arff.DIGITS or word.find("-", 2) > 0) and arff.rounds(word):
+            own.rounded = [own.rounded[0] + 1, own.rounded[1]] if own.rounded else [1, word]
+        if word in MISSING:
+            own.missing[word] += 1
+        elif word[0] == "0":
+            own.code = own.code or CODE.fullmatch(word) is not None
+        elif "." in word:
+            if len(word) <= SHORT:
+                own.short.add(word)
+            else:
+                own.long = True
+            if not own.pointed:
+                if THOUSANDS.fullmatch(word):
+                    own.grouped = [own.grouped[0] + 1, own.grouped[1]] if own.grouped else [1, word]
+                else:
+                    own.pointed = True
+        elif len(word) >= LONG and not own.large:
+            own.large = arff.INTEGER.fullmatch(word) is not None
 
 
 def like_versions(words: set[str], lone: bool = True) -> str | None:
@@ -322,17 +306,14 @@ def parquet_header(path: Path, target: str) -> list[str]:
         index = _pandas_index((schema.metadata or {}).get(b"pandas", b"{}"))
     columns = [column for column in schema if column.name not in index or index[column.name]]
     names = [column.name for column in columns]
-    _check_names(path, names)
-    _check_target(path, target, names)
+    _check_names(path, names, target)
     for column in columns:
-        if column.name == target and (kind := _no_label(column)):
+        if kind := _unusable(column, column.name == target):
             raise UserError(
                 f"target: column '{target}' of '{path}' holds {kind}; "
                 "a target must be numbers (a regression), text or booleans: convert it"
-            )
-        if kind := _no_feature(column):
-            raise UserError(
-                f"file: column '{column.name}' of '{path}' holds {kind}; "
+                if column.name == target
+                else f"file: column '{column.name}' of '{path}' holds {kind}; "
                 "only numbers, booleans, dates and text can be used: convert or remove it"
             )
     return names
@@ -353,31 +334,23 @@ def _pandas_index(metadata: bytes) -> dict[str, bool]:
     )
 
 
-def _no_label(column: "pa.Field") -> str | None:
-    """Describe the content of a Parquet column if its values cannot be labels."""
+def _unusable(column: "pa.Field", as_label: bool) -> str | None:
+    """Describe the content of a Parquet column if it cannot be used as a feature, or as labels."""
     import pyarrow as pa
 
-    types, values = pa.types, _values(column)
-    if _extension(column) in ("pandas.period", "pandas.interval"):
-        return _extension(column)
+    types, values, extension = pa.types, _values(column), _extension(column)
+    if extension in ("pandas.period", "pandas.interval"):
+        return extension if as_label else None
     # A date of any type is a point in time; as a class, it is treated as a mistake.
-    if types.is_temporal(values):
+    if as_label and types.is_temporal(values):
         return str(values)
-    return "no values" if types.is_null(values) else _no_feature(column)
-
-
-def _no_feature(column: "pa.Field") -> str | None:
-    """Describe the content of a Parquet column if it cannot be used."""
-    import pyarrow as pa
-
-    if extension := _extension(column):
-        return None if extension in ("pandas.period", "pandas.interval") else extension
-    types, values = pa.types, _values(column)
+    if as_label and types.is_null(values):
+        return "no values"
     odd = (
         *(types.is_nested, types.is_binary, types.is_large_binary),
         *(types.is_binary_view, types.is_fixed_size_binary),
     )
-    return str(values)[:60] if any(is_odd(values) for is_odd in odd) else None
+    return extension or (str(values)[:60] if any(is_odd(values) for is_odd in odd) else None)
 
 
 def _values(column: "pa.Field") -> "pa.DataType":
@@ -393,7 +366,7 @@ def _extension(column: "pa.Field") -> str:
 
 
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
-    """Read a Parquet file; its ``attrs`` name the columns of an index that pandas stored."""
+    """Read a Parquet file."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -430,16 +403,18 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
             raise
         for field in table.schema:
             if pa.types.is_decimal(_values(field)):
-                plain = [
-                    None if pd.isna(v) else _plain(v) for v in frame[field.name].astype(object)
-                ]
+                cells = frame[field.name].astype(object)
+                plain = [None if pd.isna(cell) else _plain(cell) for cell in cells]
                 frame[field.name] = pd.Series(plain, dtype=object)
-        frame.attrs[INDEX] = [name for name in names if name in index and name != target]
-        frame.attrs[NOTES] = [
-            f"column '{name}' left out: pandas stored it as the index"
-            for name, named in index.items()
-            if not named and name in file.schema_arrow.names
-        ]
+        unnamed = [name for name, named in index.items() if not named]
+        frame.attrs = {
+            "ignored": {name: STORED for name in names if name in index and name != target},
+            "notes": [
+                f"column '{name}' left out: {STORED}"
+                for name in unnamed
+                if name in file.schema_arrow.names
+            ],
+        }
         return frame
 
 
@@ -453,9 +428,7 @@ def arff_header(path: Path, target: str) -> list[str]:
     """Read and check the names of an ARFF file's attributes, up to ``@data``."""
     with readable(path, "ARFF"), _text(path) as stream:
         names = list(arff.attributes(enumerate(file_limits.lines(stream), 1)))
-    _check_names(path, names)
-    _check_target(path, target, names)
-    return names
+    return _check_names(path, names, target)
 
 
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
@@ -531,8 +504,8 @@ def _rejections() -> tuple[type[Exception], ...]:
     return OSError, EOFError, zlib.error, ValueError, ArithmeticError, ArrowException
 
 
-def _check_names(path: Path, names: Sequence[str]) -> None:
-    """Reject missing and duplicate column names."""
+def _check_names(path: Path, names: list[str], target: str | None = None) -> list[str]:
+    """Reject missing and duplicate column names, and a target that is not among them."""
     seen = set()
     for i, name in enumerate(names):
         if not name.strip():
@@ -544,12 +517,9 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
         if name in seen:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
         seen.add(name)
-
-
-def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
-    if target in names:
-        return
-    raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}")
+    if target is not None and target not in seen:
+        raise UserError(f"target: '{path}' has no column '{target}'; {nearest(target, names)}")
+    return names
 
 
 def excel_header(path: Path, target: str) -> list[str]:
@@ -560,9 +530,7 @@ def excel_header(path: Path, target: str) -> list[str]:
         )
     with readable(path, "Excel"):
         names = sheets.header(path)
-    _check_names(path, names)
-    _check_target(path, target, names)
-    return names
+    return _check_names(path, names, target)
 
 
 def read_excel(path: Path, target: str) -> "pd.DataFrame":
@@ -577,11 +545,11 @@ def read_excel(path: Path, target: str) -> "pd.DataFrame":
     if rows and len(rows[0]) > len(names):
         raise UserError(f"file: column {len(names) + 1} of '{path}' has no name; name or remove it")
     frame = pd.DataFrame(rows, columns=names, dtype=object)
-    frame.attrs[INDEX] = [name for name in names[:1] if name == text_files.INDEX != target]
-    if unsaved:
-        frame.attrs[NOTES] = [sheets.about_unsaved(unsaved)]
-        lost = {name: {sheets.UNSAVED: n} for name, n in unsaved.items() if name != target}
-        frame.attrs[WORDS] = lost
+    frame.attrs = {
+        "ignored": {n: STORED for n in names[:1] if n == text_files.INDEX != target},
+        "missing": {name: {sheets.UNSAVED: n} for name, n in unsaved.items() if name != target},
+        "notes": [sheets.about_unsaved(unsaved)] if unsaved else [],
+    }
     return frame
 
 
