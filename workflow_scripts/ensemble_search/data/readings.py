@@ -1,5 +1,6 @@
 """Interpret text as numbers with separators or units, as dates, or as booleans."""
 
+import datetime
 import math
 import re
 from collections import Counter
@@ -65,7 +66,7 @@ _WITH_UNIT = re.compile(
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
 _TWELVE = re.compile(r"(.*[T ])(\d{1,2})(:\d{2}(?::\d{2})?) ?([AaPp])\.?[Mm]\.?", re.ASCII)
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?[0-5]\d)?)?)?"
 #: Digits of a time that are not kept.
 NANOSECONDS = re.compile(r":\d{2}[.,]\d{6}\d*[1-9]", re.ASCII)
 _OFFSET = re.compile(r":\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
@@ -89,7 +90,6 @@ DATES = (ISO, DAY_FIRST, MONTH_FIRST, NAMED)
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
 #: Suffix of the style of texts of which only some have an offset.
 OFFSETS_AS_UTC = ", those without an offset as UTC"
-_ZONE = re.compile(r"(.*?)(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
 _NAT = np.datetime64("NaT", "us")
 #: ISO 8601 durations, such as P3D or PT1H30M.
 DURATION = r"P(?=[\dT])(?:\d+(?:[.,]\d+)?[YMWD])*(?:T(?:\d+(?:[.,]\d+)?[HMS])+)?"
@@ -209,23 +209,13 @@ def date(text: str, style: str) -> np.datetime64:
     year, month, day = (match[group].zfill(2) for group in order)
     if len(year) == 2:
         year = f"{19 if int(year) >= CENTURY else 20}{year}"
-    after = _ZONE.fullmatch(match[5])
-    assert after is not None  # the pattern of the date guarantees it
-    time, zone = after.groups()
-    time = time.replace(",", ".")
-    # Further digits of the fraction are truncated.
-    time = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"^[T ](\d:)", r"T0\1", time).replace(" ", "T"))
-    try:
-        made = np.datetime64(f"{year}-{month}-{day}{time}", "us")
+    time = re.sub(r"^[T ](\d:)", r"T0\1", match[5])
+    try:  # further digits of a fraction are truncated
+        made = datetime.datetime.fromisoformat(f"{year}-{month}-{day}{time}")
+        offset = np.timedelta64(made.utcoffset() or 0, "us")
+        return np.datetime64(made.replace(tzinfo=None), "us") - offset
     except ValueError:  # no such day or time
         return _NAT
-    hours, minutes = int(zone[1:3]) if zone and zone != "Z" else 0, 0
-    if zone and zone != "Z":
-        minutes = int(zone[3:].lstrip(":") or 0)
-        if hours > 23 or minutes > 59:
-            return _NAT
-    offset = np.timedelta64(60 * hours + minutes, "m")
-    return made + offset if zone and zone[0] == "-" else made - offset
 
 
 def _of_24_hours(text: str) -> str:
