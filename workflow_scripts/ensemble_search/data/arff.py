@@ -47,12 +47,8 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
     """Read the header, up to and including ``@data``, from lines with their numbers.
 
     Returns, by name, ``numeric``, ``string``, ``date`` followed by a space and a ``strptime``
-    format, or the list of its values (nominal), in order.
-
-    Raises
-    ------
-    Unreadable
-        If a line does not belong in an ARFF header, or ``@data`` is missing.
+    format, or the list of its values (nominal), in order. Unreadable if a line does not belong in
+    an ARFF header, or ``@data`` is missing.
     """
     found: dict[str, list[str] | str] = {}
     for number, line in _content(lines):
@@ -80,10 +76,7 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
 def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     """Read header and rows; see ``table_files.read_arff`` for the types.
 
-    Raises
-    ------
-    Unreadable
-        As :func:`attributes`, or if a row does not fit the header.
+    Unreadable as in :func:`attributes`, or if a row does not fit the header.
     """
     import pandas as pd
 

@@ -96,12 +96,8 @@ class Column:
     def typed(self) -> "tuple[str, pd.Series] | str":
         """Return kind and values, or the reason why the column is dropped.
 
-        Raises
-        ------
-        UserError
-            If it cannot have its role, or its values are not numbers, booleans, dates or text.
+        UserError if it cannot have its role, or values are not numbers, booleans, dates or text.
         """
-
         kind, values = self._by_type()
         if kind is None:
             return f"{values} cannot be features"

@@ -49,36 +49,23 @@ MAX_REDIRECTS = 5
 
 @dataclass(frozen=True)
 class Access:
-    """How OpenML is reached.
+    """How OpenML is reached, as in a study's key ``openml``."""
 
-    Attributes
-    ----------
-    server
-        Address of the XML interface (default: the client's, https://www.openml.org/api/v1/xml).
-    cache
-        A filled cache folder of the client, read-only (default: the client's own).
-    tries
-        Attempts before the fetch fails.
-    max_mb
-        Maximum size of a data set's file, unpacked, in megabytes (10^6 bytes).
-    max_seconds
-        Maximum time for all attempts and the pauses between them.
-    min_kb_per_second
-        Minimum average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) per second;
-        slower attempts fail.
-    pause
-        Seconds to pause after the first failed attempt; doubled after every further one, up to 60.
-    timeout
-        An attempt fails after this many seconds without a byte from the server.
-    """
-
+    #: Address of the XML interface; None: the client's, https://www.openml.org/api/v1/xml.
     server: str | None = None
+    #: A filled cache folder of the client, read-only; None: the client's own.
     cache: str | None = None
+    #: Attempts before the fetch fails.
     tries: int = 5
+    #: Maximum size of a data set's file, unpacked, in megabytes (10^6 bytes).
     max_mb: int = 2000
+    #: Maximum time for all attempts and the pauses between them.
     max_seconds: float = 3600.0
+    #: Minimum average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) per second.
     min_kb_per_second: float = 10.0
+    #: Seconds to pause after the first failed attempt; doubled after every further one, up to 60.
     pause: float = 1.0
+    #: An attempt fails after this many seconds without a byte from the server.
     timeout: float = 60.0
 
 
@@ -113,20 +100,10 @@ def access(settings: Mapping[str, Any]) -> Access:
 def fetch(
     number: int, version: int | None, md5: str | None, how: Access, beside: Path | None = None
 ) -> Raw:
-    """Fetch a data set by its id.
+    """Fetch a data set by its id; cached files need no network.
 
-    Cached files need no network; the cache is read-only.
-
-    Parameters
-    ----------
-    number
-        Id at OpenML.
-    version, md5
-        Required version, and MD5 of the ARFF file; None: any.
-    how
-        Server, cache, retries and limits.
-    beside
-        See :func:`connected`.
+    ``version`` and ``md5``, that of the ARFF file, are required if given; ``beside`` is for
+    :func:`connected`.
 
     Raises
     ------
@@ -207,12 +184,7 @@ def read_file(path: Path, what: str) -> "pd.DataFrame":
 def find(name: str, version: int | None, how: Access, beside: Path | None = None) -> int:
     """Find a data set's id by its exact name, in the cache, else among the server's active ones.
 
-    Without ``version``, there must be only one.
-
-    Raises
-    ------
-    UserError
-        If there is no match, or more than one, or the server cannot be reached.
+    UserError if there is no match, or more than one, or the server cannot be reached.
     """
     what = f"OpenML data set '{name}'"
     with connected(how, beside) as server:
@@ -301,10 +273,7 @@ class Server:
     def retry(self, what: str, number: int, once: Callable[[float], None]) -> None:
         """Call ``once`` until it succeeds, with growing pauses; its argument is the deadline.
 
-        Raises
-        ------
-        UserError
-            If retrying is useless, or all attempts failed.
+        UserError if retrying is useless, or all attempts failed.
         """
         how = self.how
         ends = time.monotonic() + how.max_seconds
@@ -339,12 +308,7 @@ class Server:
     def load(self, url: str, path: Path, most_mb: int, ends: float) -> None:
         """Download a file, with limits on size, time and minimum speed.
 
-        Raises
-        ------
-        Failed
-            If the download fails.
-        OSError
-            If the file cannot be written.
+        Failed if the download fails, OSError if the file cannot be written.
         """
         how = self.how
         with path.open("wb") as file:  # closing it ends an abandoned transfer

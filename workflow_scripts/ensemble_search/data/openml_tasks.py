@@ -32,13 +32,8 @@ class Task:
 def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) -> Raw:
     """Fetch the data set of a task, with a column for the folds of its first repeat.
 
-    Parameters
-    ----------
-    source
-        ``openml_task``, its id, and optionally ``version`` and ``md5`` of the data set, and
-        ``task``.
-    how, beside
-        See ``openml_client.fetch``.
+    ``source`` has ``openml_task``, its id, and optionally ``version`` and ``md5`` of the data set,
+    and ``task``; ``how`` and ``beside`` are as in ``openml_client.fetch``.
 
     Raises
     ------
@@ -84,15 +79,7 @@ def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) ->
 
 
 def read(path: Path, number: int) -> Task:
-    """Read a ``task.xml``.
-
-    Raises
-    ------
-    Failed
-        If it does not describe such a task.
-    UserError
-        If the task has another type.
-    """
+    """Read a ``task.xml``: Failed if it does not describe this task, UserError for other types."""
     with parsed(path, "an OpenML task") as answer:
         content = answer["oml:task"]
         inputs = {own["@name"]: own for own in content["oml:input"]}
@@ -113,19 +100,8 @@ def read(path: Path, number: int) -> Task:
 def folds(splits: Any, rows: int, what: str) -> np.ndarray:
     """Return the fold whose test part contains each row, in the first repeat; -1 if none does.
 
-    Parameters
-    ----------
-    splits
-        Rows of ``datasplits.arff``: ``type``, ``rowid``, ``repeat``, ``fold``.
-    rows
-        Number of rows of the data set.
-    what
-        The task, for messages.
-
-    Raises
-    ------
-    UserError
-        If they are not folds of this number of rows, or a row is in the test parts of two folds.
+    ``splits`` are rows of ``datasplits.arff``: ``type``, ``rowid``, ``repeat``, ``fold``. UserError
+    if they are not folds of this number of rows, or a row is in the test parts of two folds.
     """
     wrong = f"{what}: its splits are not folds of the {rows} rows of its data set"
     if not {"type", "rowid", "repeat", "fold"} <= {*map(str, splits)}:
@@ -143,13 +119,7 @@ def folds(splits: Any, rows: int, what: str) -> np.ndarray:
 
 
 def suite(number: int, how: Access) -> list[int]:
-    """Fetch the ids of the tasks of a suite, ascending.
-
-    Raises
-    ------
-    UserError
-        If it cannot be reached, does not exist, or has no task.
-    """
+    """Fetch the ids of a suite's tasks, ascending; UserError if there are none, or no answer."""
     what = f"OpenML suite {number}"
     if number < 1:
         raise UserError(f"{what}: ids are integers from 1 on")

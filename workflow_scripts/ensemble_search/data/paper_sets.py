@@ -45,15 +45,10 @@ IDS = {known.name: number for number, known in TABLE_5.items()}
 
 
 def check(number: int, raw: "Raw") -> None:
-    """Check that a data set has the size printed in the paper, if it is one of the paper's.
+    """Raise UserError if a data set of the paper has another size than that printed there.
 
     ``raw`` is as fetched, before a study's ``columns`` apply. Columns that OpenML does not mark as
     features do not count.
-
-    Raises
-    ------
-    UserError
-        If rows, features or classes differ.
     """
     known = TABLE_5.get(number)
     if known is None:

@@ -35,12 +35,7 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
     """Join the rows of two files, with a column of folds that marks the test rows.
 
     The files have the same columns in any order. With ``classes``, each label of the test rows must
-    be one of the others.
-
-    Raises
-    ------
-    UserError
-        If a label, or the name of the column of folds, is not valid.
+    be one of the others. UserError for another label, or a column with the name of the folds'.
     """
     import pandas as pd
 
