@@ -5,7 +5,7 @@ import json
 import openml
 import pytest
 
-from ensemble_search.data import openml_client, sources
+from ensemble_search.data import sources
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
 from support.openml_server import description, serve

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import arff, preparation, prepare, readings
+from ensemble_search.data import digits, preparation, prepare, readings
 from ensemble_search.data.preparation import short
-from ensemble_search.data.table_files import THOUSANDS, like_thousands
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
 
@@ -152,7 +151,7 @@ class Column:
             self._note(f"has {_as_missing(self.missing)}")
         if kind == "numeric":
             apart = f"; {self._remedy('categorical')} keeps them distinct"
-            for said in losses(self.values, self.rounded, apart):
+            for said in digits.losses(self.values, self.rounded, apart):
                 self._note(said)
         if distinct < 2:
             value = "a single value" if len(present) else "no value"
@@ -226,13 +225,13 @@ class Column:
             return "; they look like durations: write them as numbers in one unit"
         if present.nunique() <= FEW:
             return ""
-        digits, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
+        figures, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
         # Names are like A12 or Room 12, but not Dec-13. Texts of few shapes are like 5 km/h.
         name = present.str.fullmatch(r"[^\W\d_]+[ _-]?\d+")
         name &= ~present.str.lower().str.match(f"(?:{_MONTHS})[a-z]*[ -]")
         shapes = present.str.replace(r"\d+(?:[.,]\d+)?", "0", regex=True)
         few = shapes.nunique() <= len(readings.MONTHS)
-        if ((digits > 0) & ((digits >= letters) | few) & ~name).mean() < NEARLY:
+        if ((figures > 0) & ((figures >= letters) | few) & ~name).mean() < NEARLY:
             return ""
         return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
 
@@ -377,8 +376,8 @@ class Column:
         pointed = [word.strip() for word in fitting if "." in word]
         if reading.style == readings.PLAIN and 0 < len(pointed) < len(fitting):
             largest = float(np.nanmax(np.abs(reading.values)))
-            grouped = all(map(THOUSANDS.fullmatch, pointed))
-            if grouped and (said := like_thousands(largest, pointed[0])):
+            grouped = all(map(digits.THOUSANDS.fullmatch, pointed))
+            if grouped and (said := digits.like_thousands(largest, pointed[0])):
                 self._note(said)
         if kind == "date":
             self._note_nanoseconds(sum(words[w] for w in fitting if readings.NANOSECONDS.search(w)))
@@ -514,61 +513,6 @@ def _has_integers(values: "pd.Series") -> bool:
     if pd.api.types.is_object_dtype(values.dtype):
         return any(isinstance(value, numbers.Integral) for value in values)
     return pd.api.types.is_integer_dtype(values.dtype)
-
-
-def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = "") -> list[str]:
-    """Describe numbers that lose digits in double precision.
-
-    ``values`` are numbers or text as in their source, ``rounded`` as in ``raw.Raw``; ``apart`` is
-    added to what is said of integers.
-    """
-    said = []
-    if lost := inexact(values):
-        said.append(
-            f"has {len(lost)} integers beyond 2^53, which lose digits as numbers ({lost[0]} "
-            f"becomes {float(lost[0]):.0f}){apart}"
-        )
-    if rounded is None and _is_plain(values):
-        words = (str(v).strip() for v in values.dropna() if isinstance(v, (str, decimal.Decimal)))
-        if found := [word for word in words if arff.rounds(word.replace(",", "."))]:
-            rounded = len(found), found[0]
-    if rounded:
-        said.append(
-            f"has {rounded[0]} fractions with too many digits or too close to 0, which lose "
-            f"digits as numbers ({rounded[1]} becomes {float(rounded[1].replace(',', '.'))!r})"
-        )
-    return said
-
-
-def _is_plain(values: "pd.Series") -> bool:
-    """Whether values are text or any objects, but no categories."""
-    import pandas as pd
-
-    return pd.api.types.is_string_dtype(values.dtype) or values.dtype == object
-
-
-def inexact(values: "pd.Series") -> list[int]:
-    """List the integers, including text, that double precision does not hold exactly."""
-    import pandas as pd
-
-    if pd.api.types.is_integer_dtype(values.dtype):
-        values = values[(values > arff.EXACT) | (values < -arff.EXACT)]
-    elif not _is_plain(values):
-        return []
-    found = []
-    for value in values.dropna():
-        whole = 0
-        if isinstance(value, str):
-            digits = value.strip().lstrip("+-")
-            if 16 <= len(digits) <= 39 and digits.isascii() and digits.isdecimal():
-                whole = int(digits)
-        elif isinstance(value, numbers.Integral) or (
-            isinstance(value, decimal.Decimal) and value.is_finite() and value == int(value)
-        ):
-            whole = int(value)
-        if arff.EXACT < abs(whole) <= preparation.LARGEST and int(float(whole)) != whole:
-            found.append(whole)
-    return found
 
 
 def _counts_rows(values: np.ndarray) -> str:

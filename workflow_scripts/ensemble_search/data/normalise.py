@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import arff, prepare, readings, roles
+from ensemble_search.data import digits, prepare, readings, roles
 from ensemble_search.data.kinds import (
     ROW_IDS,
     Column,
     counted,
-    losses,
     stands_for_missing,
     text,
     twins,
@@ -21,7 +20,6 @@ from ensemble_search.data.kinds import (
 from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
-from ensemble_search.data.table_files import exact
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION
@@ -92,10 +90,10 @@ def normalise(
     frame = _with_target(frame, target, task, classes, about, notes)
     if len(frame) < len(raw.frame):
         # Sums and remarks below a table are words among numbers.
-        frame = frame.assign(**{name: exact(frame[name]) for name in raw.worded})
+        frame = frame.assign(**{name: digits.exact(frame[name]) for name in raw.worded})
     if task == REGRESSION:
         labels = _numbers(frame[target], about)
-        said = losses(frame[target], raw.rounded.get(target))
+        said = digits.losses(frame[target], raw.rounded.get(target))
         notes += [f"the target '{target}' {lost}" for lost in said]
     else:
         labels = _labels(frame[target], about)
@@ -234,9 +232,9 @@ def row_values(
     if role == "fold":
         if len(odd := typed[typed != typed.round()]):
             raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
-        if (far := typed.abs() >= arff.EXACT).any():  # doubles merge some of them
+        if (far := typed.abs() >= digits.EXACT).any():  # doubles merge some of them
             found = f"has the fold {values[far].iloc[0]}"
-            raise UserError(f"{what}: {found}; folds are below {arff.EXACT} in absolute value")
+            raise UserError(f"{what}: {found}; folds are below {digits.EXACT} in absolute value")
     if role == "part" and len(others := typed[~typed.isin(PARTS)]):
         raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
     return kind, typed

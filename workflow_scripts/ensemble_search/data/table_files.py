@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ensemble_search.data import arff, file_limits, sheets, text_files
+from ensemble_search.data import arff, digits, file_limits, sheets, text_files
 from ensemble_search.data.file_limits import Unreadable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
@@ -51,10 +51,6 @@ STORED = "pandas stored it as the index"
 LONG = 16
 #: Fractions with at most this many characters may be names, such as versions.
 SHORT = 6
-#: A version.
-VERSION = re.compile(r"\d+\.\d+", re.ASCII)
-#: A plain number that may be an integer with a point between thousands: 1.200.
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 #: A code that looks like an integer, perhaps with an exponent.
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
@@ -130,7 +126,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
         codes = {name for name, own in seen.items() if own.code}
         large = {name for name, own in seen.items() if own.large} - codes
         versions = {
-            n: said for n, o in seen.items() if (said := like_versions(o.short, not o.long))
+            n: said for n, o in seen.items() if (said := digits.like_versions(o.short, not o.long))
         }
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
@@ -154,7 +150,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
         if none := [n for n in texts if n != target and NONE in words.get(n, ())]:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
     for name in large - {target, *also_text}:
-        frame[name] = exact(frame[name])
+        frame[name] = digits.exact(frame[name])
     words.pop(target, None)
     notes = []
     if encoding == text_files.LATIN_1:
@@ -219,7 +215,7 @@ class _Seen:
         values = values.astype(float).abs()
         # 0.125 is a fraction, but is not among the words with a point that were looked at.
         whole = not ((values > 0) & (values < 1)).any()
-        return like_thousands(values.max(), self.grouped[1]) if whole else None
+        return digits.like_thousands(values.max(), self.grouped[1]) if whole else None
 
 
 def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
@@ -227,7 +223,7 @@ def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
     for own, word in zip(columns, row, strict=False):
         if not word:
             continue
-        if (len(word) > arff.DIGITS or word.find("-", 2) > 0) and arff.rounds(word):
+        if (len(word) > digits.DIGITS or word.find("-", 2) > 0) and digits.rounds(word):
             own.rounded = [own.rounded[0] + 1, own.rounded[1]] if own.rounded else [1, word]
         if word in MISSING:
             own.missing[word] += 1
@@ -239,54 +235,12 @@ def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
             else:
                 own.long = True
             if not own.pointed:
-                if THOUSANDS.fullmatch(word):
+                if digits.THOUSANDS.fullmatch(word):
                     own.grouped = [own.grouped[0] + 1, own.grouped[1]] if own.grouped else [1, word]
                 else:
                     own.pointed = True
         elif len(word) >= LONG and not own.large:
-            own.large = arff.INTEGER.fullmatch(word) is not None
-
-
-def like_versions(words: set[str], lone: bool = True) -> str | None:
-    """Describe words that may be versions, not fractions: 1.10, beside 1.1, or (``lone``) 1.9."""
-    ending = [word for word in sorted(words) if word[-1] == "0" and word[-2:] != ".0"]
-    for word in ending:
-        if word[:-1] in words:
-            return f"'{word[:-1]}' and '{word}', which are the same number"
-    if not (lone and all(map(VERSION.fullmatch, words))):
-        return None
-    # Numbers with trailing zeros have the same number of digits.
-    fewest = min((len(word) - word.index(".") for word in words), default=0)
-    for word in ending:
-        if len(word) - word.index(".") > fewest:
-            return f"'{word}', which is the number {word.rstrip('0')}, beside shorter ones"
-    return None
-
-
-def like_thousands(largest: float, word: str) -> str | None:
-    """Describe plain numbers that may have points between thousands: 1.200 beside 950.
-
-    Fractions, such as ``word``, and integers occur, and all fractions match :data:`THOUSANDS`. If
-    the ``largest`` absolute number is below 100, they are more probably fractions.
-    """
-    if not 100 <= largest < 1000:
-        return None
-    return (
-        f"has {word}, read as a fraction, beside integers below 1000: if points separate "
-        f"thousands, write {word.replace('.', '')}"
-    )
-
-
-def exact(column: "pd.Series") -> "pd.Series":
-    """Convert text to numbers, with exact integers; return it unchanged if any is not a number."""
-    import pandas as pd
-
-    words = column.where(column != NONE)
-    try:
-        made = [None if pd.isna(word) else arff.number(word) for word in words]
-    except ValueError:
-        return column
-    return pd.Series(made, index=column.index, dtype=object)
+            own.large = digits.INTEGER.fullmatch(word) is not None
 
 
 def parquet_header(path: Path, target: str) -> list[str]:
