@@ -78,7 +78,7 @@ def notes(
         codes, words = pd.factorize(values.iloc[own], sort=values.dtype.kind in "fM")
         alike *= _alike(codes + 1)
         present = codes >= 0
-        if said := _column(name, labels[own[present]], classes, codes[present], words):
+        if said := _column(name, labels[own[present]], codes[present], words, classes):
             found.append(said)
         if values.dtype.kind == "f":
             found += _stand_ins(name, words.to_numpy(), np.bincount(codes[present]))
@@ -137,7 +137,7 @@ def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[s
                 return
 
 
-def _column(name: str, labels: np.ndarray, classes: bool, codes: np.ndarray, words: Any) -> str:
+def _column(name: str, labels: np.ndarray, codes: np.ndarray, words: Any, classes: bool) -> str:
     """Describe a column that alone predicts the target; empty if it does not."""
     n, k = len(codes), len(words)
     if n < 4 * EVIDENCE or k < 2:

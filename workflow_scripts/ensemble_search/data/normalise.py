@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import digits, prepare, readings, roles
-from ensemble_search.data.kinds import (
-    ROW_IDS,
-    Column,
-    counted,
-    stands_for_missing,
-    text,
-    twins,
-)
+from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
+from ensemble_search.data.kinds import Column, counted, stands_for_missing, text
 from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
@@ -122,7 +116,7 @@ def normalise(
                 left_out[name] = made
                 continue
             kinds[name], taken[name] = made
-            column.look_at(*made)
+            look_at(column, *made)
             if absent := int(made[1].isna().sum()):
                 empty = min(absent, _empty(frame[name], words))
                 gaps[name] = [empty, absent - empty]

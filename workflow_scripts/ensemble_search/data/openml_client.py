@@ -388,7 +388,7 @@ class _Transfer(threading.Thread):
                     if not response.is_redirect:
                         self._save(response)
                         return
-                    url = _web_address(_joined(url, response.headers["Location"]), url)
+                    url = _web_address(response.headers["Location"], url)
         raise Failed(f"more than {MAX_REDIRECTS} redirects")
 
     def _save(self, response) -> None:
@@ -415,6 +415,7 @@ class _Transfer(threading.Thread):
 def _web_address(url: str, before: str = "") -> str:
     """Return an address if it is allowed; ``before`` is the address that redirects to it."""
     try:
+        url = urljoin(before, url)
         parts = urlsplit(url)
         right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:  # invalid port or bracket
@@ -424,12 +425,6 @@ def _web_address(url: str, before: str = "") -> str:
     if before.startswith("https:") and parts.scheme != "https":
         raise Failed(f"the server redirects to {short(url)}, without encryption")
     return url
-
-
-def _joined(url: str, to: str) -> str:
-    with contextlib.suppress(ValueError):
-        return urljoin(url, to)
-    return to
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -59,30 +59,25 @@ def microseconds(dates: np.ndarray) -> np.ndarray:
     return np.where(same, made, np.datetime64("NaT", "us"))
 
 
+def _of_known(compute: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Compute numbers from dates; NaN for a missing date."""
+    return lambda dates: np.where(np.isnat(dates), np.nan, compute(dates).astype(float))
+
+
 def _since(dates: np.ndarray, unit: str, larger: str) -> np.ndarray:
     """Count full units since the beginning of the larger unit, from 0."""
     begun = dates.astype(f"M8[{unit}]")
-    counts = (begun - dates.astype(f"M8[{larger}]").astype(begun.dtype)).astype(float)
-    return np.where(np.isnat(dates), np.nan, counts)
-
-
-def _year(dates: np.ndarray) -> np.ndarray:
-    return np.where(np.isnat(dates), np.nan, dates.astype("M8[Y]").astype(float) + 1970)
-
-
-def _weekday(dates: np.ndarray) -> np.ndarray:
-    number = (dates.astype("M8[D]").astype(np.int64) + 3) % 7
-    return np.where(np.isnat(dates), np.nan, number.astype(float))
+    return begun - dates.astype(f"M8[{larger}]").astype(begun.dtype)
 
 
 #: Numeric parts of a date (datetime64[us]). The hour includes minutes as a fraction; weekdays start
 #: with Monday, 0.
-DATE_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "year": _year,
-    "month": lambda dates: _since(dates, "M", "Y") + 1,
-    "day": lambda dates: _since(dates, "D", "M") + 1,
-    "weekday": _weekday,
-    "hour": lambda dates: _since(dates, "us", "D") / 1e6 / 3600,
+DATE_PARTS = {
+    "year": _of_known(lambda dates: dates.astype("M8[Y]").astype(float) + 1970),
+    "month": _of_known(lambda dates: _since(dates, "M", "Y").astype(float) + 1),
+    "day": _of_known(lambda dates: _since(dates, "D", "M").astype(float) + 1),
+    "weekday": _of_known(lambda dates: (dates.astype("M8[D]").astype(np.int64) + 3) % 7),
+    "hour": _of_known(lambda dates: _since(dates, "us", "D").astype(float) / 1e6 / 3600),
     "days": days,
 }
 

@@ -103,23 +103,15 @@ TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 @dataclass(frozen=True)
 class Reading:
-    """One interpretation of words.
+    """One interpretation of words."""
 
-    Attributes
-    ----------
-    style
-        Its name in messages.
-    values
-        float64 or datetime64[us] by word; NaN or NaT for words that do not fit.
-    fits
-        bool by word: whether it fits.
-    share
-        Share of the values (words weighted by frequency) that fit.
-    """
-
+    #: Its name in messages.
     style: str
+    #: float64 or datetime64[us] by word; NaN or NaT for words that do not fit.
     values: np.ndarray
+    #: bool by word: whether it fits.
     fits: np.ndarray
+    #: Share of the values (words weighted by frequency) that fit.
     share: float
 
 

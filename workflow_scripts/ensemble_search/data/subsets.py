@@ -32,10 +32,8 @@ def choose(
     ----------
     X
         Prepared features of all training rows, of shape (n, p).
-    labels
-        Class codes, int, or numbers, of shape (n,).
-    classes
-        Labels by code; empty in regression.
+    labels, classes
+        Class codes, int, or numbers, of shape (n,), and labels by code; empty in regression.
     settings
         ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel`` (see docs/studies.md).
     seed
