@@ -58,9 +58,8 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
             )
         name, kind = _attribute(number, line)
         if name in found:
-            raise Unreadable(
-                f"line {number}: a second attribute is called {_shown(name)}; rename one"
-            )
+            said = f"a second attribute is called {_shown(name)}; rename one"
+            raise Unreadable(f"line {number}: {said}")
         found[name] = kind
     raise Unreadable("there is no line @data; the values stand below it")
 

@@ -39,24 +39,16 @@ def notes(
 ) -> list[str]:
     """Look for rare classes, groups, leaks, duplicated rows, and odd names and numbers.
 
-    Parameters
-    ----------
-    frame, described
-        Content of ``dataset.parquet`` and ``dataset.json``.
-    rows
-        Rows of the data set by part, training rows in random order.
-    metric
-        The loss that a search minimises, if known.
+    ``frame`` and ``described`` are the content of ``dataset.parquet`` and ``dataset.json``;
+    ``rows`` are by part, training rows in random order; ``metric`` is the loss that a search
+    minimises, if known.
 
-    Returns
-    -------
-    notes
-        One line per class with less than 1 % of the rows; per column whose values repeat and, on
-        training rows, predict the target alone, although neighbouring values do not; per column
-        that predicts it nearly perfectly; per numeric column with a number far from all others in
-        1 % of the rows, such as 9999; on columns whose names differ only by spaces or letter case;
-        and on test or validation rows that are also training rows, if they are at least five, 1 %
-        of the rows, and twice as many as by chance.
+    There is one line per class with less than 1 % of the rows; per column whose values repeat and,
+    on training rows, predict the target alone, although neighbouring values do not; per column that
+    predicts it nearly perfectly; per numeric column with a number far from all others in 1 % of the
+    rows, such as 9999; on columns whose names differ only by spaces or letter case; and on test or
+    validation rows that are also training rows, if they are at least five, 1 % of the rows, and
+    twice as many as by chance.
     """
     import pandas as pd
 

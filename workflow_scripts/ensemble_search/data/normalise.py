@@ -66,10 +66,8 @@ def normalise(
     Raises
     ------
     UserError
-        If there are no rows or features; values are not numbers, booleans, dates or text; the
-        target does not suit the task (a single value; a class with fewer than three rows, or many
-        distinct numbers; in regression, values that are not finite numbers); a column cannot have
-        its role; or ``classes`` names an unknown label.
+        If there are no rows or features, values have other types, the target does not suit the
+        task, a column cannot have its role, or ``classes`` names an unknown label.
     """
     import pandas as pd
 
@@ -187,12 +185,7 @@ def row_values(
     """Return the kind and values of a column that divides or weights rows.
 
     ``role`` is one of ``roles.OF_ROWS``, ``what`` the column's place in messages; ``notes`` are
-    added to.
-
-    Raises
-    ------
-    UserError
-        If a value is missing or cannot have this role.
+    added to. UserError if a value is missing or cannot have this role.
     """
     wanted = {"weight": "numeric", "fold": "numeric", "time": None}.get(role, "categorical")
     made = Column(name, values, wanted, what, notes).typed()
@@ -200,9 +193,7 @@ def row_values(
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
     kind, typed = made
     if role == "time" and kind not in ("date", "numeric"):
-        raise UserError(
-            f"{what}: cannot be the time of the rows: it holds neither dates nor numbers"
-        )
+        raise UserError(f"{what}: cannot be the time of the rows: it has neither dates nor numbers")
     if lacking := int(typed.isna().sum()):
         raise UserError(
             f"{what}: has no value, or an infinite or unreadable one, in {lacking} "
@@ -264,10 +255,7 @@ def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> N
 class Stored:
     """The columns of ``dataset.parquet``, loaded lazily, with the interface of a frame.
 
-    Raises
-    ------
-    Unusable
-        If the file is missing or damaged; also when a column is read.
+    Unusable if the file is missing or damaged; also when a column is read.
     """
 
     def __init__(self, path: Path):

@@ -393,9 +393,8 @@ class _Transfer(threading.Thread):
 
     def _save(self, response) -> None:
         if response.status_code != 200:
-            raise _rejected(
-                response.status_code, next(response.iter_content(100_000), b""), self._url
-            )
+            body = next(response.iter_content(100_000), b"")
+            raise _rejected(response.status_code, body, self._url)
         too_large = Failed(
             f"{short(self._url)} has more than {self._most_mb} MB",
             "a larger 'openml.max_mb' allows more"

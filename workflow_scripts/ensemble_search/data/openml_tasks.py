@@ -91,9 +91,8 @@ def read(path: Path, number: int) -> Task:
     if found != str(number):
         raise Failed(f"the answer describes task {short(str(found))}")
     if kind not in TYPES or not isinstance(target, str) or not isinstance(url, str):
-        raise UserError(
-            f"OpenML task {number}: is neither a classification nor a regression with splits"
-        )
+        said = "is neither a classification nor a regression with splits"
+        raise UserError(f"OpenML task {number}: {said}")
     return Task(dataset, target, TYPES[kind], url)
 
 

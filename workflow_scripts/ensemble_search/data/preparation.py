@@ -268,26 +268,13 @@ class Preparation:
         return X
 
     def transform(self, columns: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-        """Compute the features of new rows.
+        """Compute the features of new rows, float64, of shape (n, p).
 
-        Parameters
-        ----------
-        columns
-            Values of every column in ``names``, of equal length: text as in a CSV file, or numbers,
-            booleans, dates and text. Other columns are ignored.
+        ``columns`` has the values of every column in ``names``, of equal length (else UserError):
+        text as in a CSV file, or numbers, booleans, dates and text. Other columns are ignored.
 
-        Returns
-        -------
-        features
-            float64, of shape (n, p).
-        notes
-            One line per column with unknown categories (all of its features are 0) or with values
-            that cannot be read (treated as missing, so imputed).
-
-        Raises
-        ------
-        UserError
-            If columns have different lengths.
+        Also return notes, one line per column with unknown categories (all of its features are 0)
+        or with values that cannot be read (treated as missing, so imputed).
         """
         lengths = {len(columns[name]) for name in self.names}
         if len(lengths) > 1:

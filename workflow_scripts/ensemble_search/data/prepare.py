@@ -154,10 +154,8 @@ def divide(
     -------
     rows
         As for ``rows.split_rows``.
-    labels
-        Class codes, or standardised numbers, of all rows.
-    classes
-        Labels by code; empty in regression.
+    labels, classes
+        Class codes, or standardised numbers, of all rows; labels by code, none in regression.
     of_rows
         Columns of ``roles.OF_ROWS`` by role: groups from 0, indices of parts, numbers.
     scale
@@ -184,13 +182,7 @@ READING = ("column", "read as", "values missing", "becomes")
 #: Maximum number of columns shown on a page or card.
 SHOWN = 200
 #: Names of column kinds for people.
-CALLED = {
-    "numeric": "number",
-    "date": "date",
-    "boolean": "yes or no",
-    "categorical": "category",
-    "text": "text",
-}
+CALLED = dict(zip(KINDS, ("number", "date", "yes or no", "category", "text"), strict=True))
 
 
 def reading(
@@ -206,17 +198,12 @@ def reading(
     for name, kind in description["columns"].items():
         column, (empty, lost) = made.get(name), description.get("gaps", {}).get(name, (0, 0))
         read = description.get("read", {}).get(name)
+        called = CALLED[column.kind if column else kind]
+        called += f": {read}" if read and read != readings.PLAIN else ""
         missing = f"{empty} empty, {lost} others" if lost else f"{empty}" if empty else ""
         n = len(column.features) if column else 0
-        rows.append(
-            [
-                name,
-                CALLED[column.kind if column else kind]
-                + (f": {read}" if read and read != readings.PLAIN else ""),
-                missing,
-                f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}",
-            ]
-        )
+        becomes = f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}"
+        rows.append([name, called, missing, becomes])
     for role, column in description.get("of_rows", {}).items():
         rows.append([column["column"], CALLED[column["kind"]], "", f"no feature: {role} of rows"])
     left = description.get("left_out", {})
@@ -331,12 +318,9 @@ def prepare(
     Returns
     -------
     X
-        By part: float64, of shape (n, p): numbers first, then dates, booleans, one-hot columns,
-        words.
-    preparation
-        The fitted preparation.
-    dropped
-        Dropped columns, including one-hot ones, with the reason.
+        By part: float64, of shape (n, p): numbers, then dates, booleans, one-hot columns, words.
+    preparation, dropped
+        The fitted preparation, and dropped columns, including one-hot ones, with the reason.
 
     Raises
     ------

@@ -262,20 +262,10 @@ def _wanted(settings: Mapping[str, Any]) -> str:
 def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = None) -> np.ndarray:
     """Assign rows in random order to stratified folds whose sizes differ by at most one.
 
-    Parameters
-    ----------
-    labels
-        Class codes or numbers, of shape (n,); see :func:`strata`.
-    folds
-        Number of folds.
-    groups
-        int, of shape (n,): groups, from 0; each stays in one fold, and the sizes may differ more.
-
-    Returns
-    -------
-    numbers
-        int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more than
-        one fold, but perhaps not with groups.
+    ``labels`` are class codes or numbers, of shape (n,); see :func:`strata`. Each of the
+    ``groups``, int from 0, of shape (n,), stays in one fold, and the sizes may differ more. Returns
+    the fold of every row, from 0, int64, of shape (n,). A class of two or more rows is in more than
+    one fold.
 
     Raises
     ------

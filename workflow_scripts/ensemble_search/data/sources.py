@@ -153,16 +153,10 @@ def read(
     openml: Mapping[str, Any] | None = None,
     beside: Path | None = None,
 ) -> Raw:
-    """Read a data set from its source.
+    """Read a data set from its source, as in a study.
 
-    Parameters
-    ----------
-    source
-        As in a study.
-    openml
-        How OpenML is reached: fields of ``Access``.
-    beside
-        Path beside which downloads are stored temporarily (default: in the temporary folder).
+    ``openml`` says how OpenML is reached: fields of ``Access``. Downloads are stored temporarily
+    beside the path ``beside`` (default: in the temporary folder).
 
     Raises
     ------
@@ -209,19 +203,14 @@ def local_files(source: Mapping[str, Any]) -> list[Path]:
 
 
 def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
-    """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
+    """Read a CSV, Parquet, ARFF or Excel file; a relative path starts at the working directory.
 
     CSV is UTF-8, else Latin-1, possibly compressed by gzip; the separator is detected from its
     header (``text_files.SEPARATORS``). Empty fields and the words in ``names.MISSING`` are missing
     values, except None in columns of text. Read as text are: the target of a CSV, in which only
     empty fields are missing; columns with values such as ``01``, which would lose their zeros; and
-    ``as_text``.
-
-    Raises
-    ------
-    UserError
-        If there is no such file or column, the file cannot be read, or a column name is missing or
-        duplicated.
+    ``as_text``. UserError if the file cannot be read, has no such target, or a column without a
+    name or with that of another.
     """
     from ensemble_search.runtime import files
 
@@ -232,9 +221,8 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
         md5 = files.md5(path)
         frame = reader(path, target, as_text) if as_text else reader(path, target)
         if _state(path) != before:
-            raise UserError(
-                f"file: '{name}' was changed while it was read; run again when it is whole"
-            )
+            said = "was changed while it was read; run again when it is whole"
+            raise UserError(f"file: '{name}' {said}")
     shown = path.name if path.is_absolute() else path.as_posix()
     source, read = {"file": shown, "target": target}, frame.attrs
     frame.attrs = {}
@@ -309,9 +297,8 @@ def _existing(name: str) -> Path:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
-        raise UserError(
-            f"file: there is no file '{name}' (relative paths start at {Path.cwd()})"
-        ) from None
+        said = f"there is no file '{name}' (relative paths start at {Path.cwd()})"
+        raise UserError(f"file: {said}") from None
     except OSError as error:
         raise UserError(f"file: '{name}' cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(mode):

@@ -66,9 +66,8 @@ def csv_header(path: Path, target: str) -> list[str]:
         else:
             raise Unreadable("line 1 is neither UTF-8 nor Latin-1 text; save it as UTF-8")
     if names and re.match(r"sep=.?$", names[0]):
-        raise UserError(
-            f"file: line 1 of '{path}' is for Excel; remove it: line 1 must name columns"
-        )
+        said = "is for Excel; remove it: line 1 must name columns"
+        raise UserError(f"file: line 1 of '{path}' {said}")
     if not names:
         found = "is empty" if names is None else "begins with an empty line"
         raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
@@ -96,9 +95,8 @@ def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]
         except StopIteration:
             return
         except csv.Error as error:
-            raise Unreadable(
-                f"line {first}: {error}; is a quote not closed, or not doubled?"
-            ) from None
+            said = f"line {first}: {error}; is a quote not closed, or not doubled?"
+            raise Unreadable(said) from None
         yield rows.line_num, row
 
 
@@ -177,31 +175,22 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
 
 
 class _Seen:
-    """Properties of a CSV column's fields that pandas does not report.
-
-    Attributes
-    ----------
-    code
-        Whether one is a code such as 01234 or 012E4, which is not a number.
-    large
-        Whether one is an integer that pandas may round.
-    missing
-        Words for missing values, with counts.
-    rounded
-        Number of fractions that lose digits, and the first of them.
-    short, long
-        Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, and whether there are
-        longer ones, which are not versions.
-    grouped, pointed
-        Number of fractions such as 1.200, and the first of them; whether there are others.
-    """
+    """Properties of a CSV column's fields that pandas does not report."""
 
     def __init__(self) -> None:
-        self.code = self.large = self.long = self.pointed = False
+        #: Whether one is a code such as 01234 or 012E4, which is not a number.
+        self.code = False
+        #: Whether one is an integer that pandas may round.
+        self.large = False
+        #: Words for missing values, with counts.
         self.missing: Counter[str] = Counter()
+        #: Number of fractions that lose digits, and the first of them.
         self.rounded: list[Any] = []
-        self.grouped: list[Any] = []
-        self.short: set[str] = set()
+        #: Fractions of at most SHORT characters, such as 1.1 and 1.10; whether there are longer
+        #: ones, which are not versions.
+        self.short, self.long = set[str](), False
+        #: Number of fractions such as 1.200, and the first of them; whether there are others.
+        self.grouped, self.pointed = list[Any](), False
 
     def thousands(self, column: "pd.Series") -> str | None:
         """Describe the column's numbers if points may separate their thousands."""
@@ -283,9 +272,7 @@ def _pandas_index(metadata: bytes) -> dict[str, bool]:
             return {name: not re.fullmatch(r"__index_level_\d+__", name) for name in names}
     except (ValueError, AttributeError, RecursionError):
         pass
-    raise Unreadable(
-        "what pandas wrote into it about its index is damaged; write it again (index=False)"
-    )
+    raise Unreadable("what pandas wrote about its index is damaged; write it again (index=False)")
 
 
 def _unusable(column: "pa.Field", as_label: bool) -> str | None:
@@ -351,9 +338,8 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                     table.select([column]).to_pandas(**how)
                 except _rejections() as error:
                     kind = table.schema.field(column).type
-                    raise Unreadable(
-                        f"column '{column}' holds {kind}: {error}; convert it"
-                    ) from None
+                    said = f"column '{column}' holds {kind}: {error}; convert it"
+                    raise Unreadable(said) from None
             raise
         for field in table.schema:
             if pa.types.is_decimal(_values(field)):
@@ -465,9 +451,8 @@ def _check_names(path: Path, names: list[str], target: str | None = None) -> lis
         if not name.strip():
             raise UserError(f"file: column {i + 1} of '{path}' has no name; name or remove it")
         if "\0" in name:  # NumPy drops it at the end of text
-            raise UserError(
-                f"file: the name of column {i + 1} of '{path}' holds a null character; rename it"
-            )
+            said = "holds a null character; rename it"
+            raise UserError(f"file: the name of column {i + 1} of '{path}' {said}")
         if name in seen:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
         seen.add(name)
@@ -479,9 +464,8 @@ def _check_names(path: Path, names: list[str], target: str | None = None) -> lis
 def excel_header(path: Path, target: str) -> list[str]:
     """Read and check the names of the columns of the first sheet of an Excel file."""
     if not sheets.is_readable():
-        raise UserError(
-            f"file: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
-        )
+        said = "needs openpyxl to be read: pip install openpyxl, or save it as CSV"
+        raise UserError(f"file: '{path}' {said}")
     with readable(path, "Excel"):
         names = sheets.header(path)
     return _check_names(path, names, target)
