@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from ensemble_search.data import column_notes, digits, kinds, readings
-from ensemble_search.data.preparation import Preparation, is_missing
+from ensemble_search.data.cells import is_missing
+from ensemble_search.data.preparation import Preparation
 
 
 def read(words, role=None):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import digits, preparation, prepare, readings
+from ensemble_search.data import cells, digits, prepare, readings
+from ensemble_search.data.cells import short
 from ensemble_search.data.kinds import (
     DATES_ARE,
     FEW,
@@ -17,7 +18,6 @@ from ensemble_search.data.kinds import (
     counted,
     eight_digits,
 )
-from ensemble_search.data.preparation import short
 from ensemble_search.runtime.names import MISSING, NONE
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def look_at(column: Column, kind: str, values: "pd.Series") -> None:
 
 def _varies(kind: str, present: "pd.Series") -> bool:
     if kind == "date":
-        return prepare.varies(preparation.days(present.to_numpy("datetime64[us]")))
+        return prepare.varies(cells.days(present.to_numpy("datetime64[us]")))
     return kind != "numeric" or prepare.varies(present.to_numpy("float64"))
 
 

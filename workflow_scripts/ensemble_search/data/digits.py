@@ -6,7 +6,7 @@ import numbers
 import re
 from typing import TYPE_CHECKING
 
-from ensemble_search.data.preparation import LARGEST
+from ensemble_search.data.cells import LARGEST
 from ensemble_search.runtime.names import NONE
 
 if TYPE_CHECKING:

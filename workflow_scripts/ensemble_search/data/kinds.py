@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import digits, preparation, prepare, readings
-from ensemble_search.data.preparation import short
+from ensemble_search.data import cells, digits, prepare, readings
+from ensemble_search.data.cells import short
 from ensemble_search.runtime.errors import UserError
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ class Column:
         if kind is None:
             return f"{values} cannot be features"
         if kind == "categorical":
-            blank = values.map(_invisible, na_action="ignore").eq(True)
+            # The source's reader has decided about spaces.
+            blank = values.map(lambda w: cells.is_blank(w) and w.strip(" ") != "", "ignore")
+            blank = blank.eq(True)
             self.missing.update(values[blank].value_counts().to_dict())
             values = values.where(~blank)
         if kind == "categorical" and self.role != kind:
@@ -91,7 +93,7 @@ class Column:
                     )
                 return "categorical", seconds
             case "categorical":
-                read = {"numeric": preparation.FROM_NUMBERS, "boolean": preparation.FROM_BOOLEANS}
+                read = {"numeric": cells.FROM_NUMBERS, "boolean": cells.FROM_BOOLEANS}
                 self.read = read.get(kind)
                 given = self.values.astype(object)
                 if kind == "numeric" and any(isinstance(v, numbers.Integral) for v in given):
@@ -99,18 +101,18 @@ class Column:
                     values = self.values.where(values.notna())
                 return "categorical", text(values)
             case "numeric" if kind == "date":
-                self.read = preparation.DAYS
-                elapsed = preparation.days(values.to_numpy("datetime64[us]"))
+                self.read = cells.DAYS
+                elapsed = cells.days(values.to_numpy("datetime64[us]"))
                 return "numeric", values.__class__(elapsed, values.index)
             case "numeric":
-                self.read = preparation.FROM_BOOLEANS if kind == "boolean" else None
+                self.read = cells.FROM_BOOLEANS if kind == "boolean" else None
                 return "numeric", values.astype("Float64").astype("float64")
             case "date" if kind == "numeric":
                 given, values = values, eight_digits(values, LEAST)
                 if values is not None:
                     odd = given[values.isna() & given.notna()]
-                    self.missing.update(map(preparation.word, odd))
-                self.read = preparation.EIGHT_DIGITS
+                    self.missing.update(map(cells.word, odd))
+                self.read = cells.EIGHT_DIGITS
         if kind == "boolean" or values is None:
             raise UserError(f"{self.what} cannot be read as 'date': {DATES_ARE}")
         return "date", values
@@ -179,7 +181,7 @@ class Column:
         counts = values.value_counts()
         words, weights = counts.index.tolist(), counts.to_numpy()
         absent = np.array(
-            [preparation.is_missing(word.strip()) or _placeholder(word) for word in words],
+            [cells.is_missing(word.strip()) or _placeholder(word) for word in words],
             dtype=bool,
         )
         for kind in [self.role] if self.role else READ:
@@ -271,10 +273,10 @@ class Column:
         import pandas as pd
 
         values = pd.Series(column.to_numpy("float64", na_value=np.nan), index=column.index)
-        huge = np.abs(values) > preparation.LARGEST
+        huge = np.abs(values) > cells.LARGEST
         if huge.any():
             infinite = np.isinf(values[huge]).all()
-            what = "infinite values" if infinite else f"values beyond {preparation.LARGEST:.2g}"
+            what = "infinite values" if infinite else f"values beyond {cells.LARGEST:.2g}"
             self.notes.append(f"column '{self.name}': {huge.sum()} {what} treated as missing")
             values = values.where(~huge)
         return values
@@ -286,7 +288,7 @@ def text(column: "pd.Series") -> "pd.Series":
 
     if isinstance(column.dtype, pd.StringDtype):
         return column.astype("str")
-    made = [None if pd.isna(v) else preparation.word(v) for v in column.astype(object)]
+    made = [None if pd.isna(v) else cells.word(v) for v in column.astype(object)]
     return pd.Series(made, index=column.index, dtype="str")
 
 
@@ -313,7 +315,7 @@ def as_missing(words: Mapping[str, int]) -> str:
 
 def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int]) -> str:
     """Explain why words (with counts) are not nearly all of one kind; empty if they are."""
-    odd = {w: n for w, n in others.items() if not preparation.is_missing(w.strip())}
+    odd = {w: n for w, n in others.items() if not cells.is_missing(w.strip())}
     unlike = {w: n for w, n in odd.items() if not _placeholder(w)}
     few = len(fitting) <= FEW
     # Numbers may have any number of placeholders among them, unless few are distinct.
@@ -323,11 +325,6 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
     share = fits / (fits + sum(odd.values()))
     nearly = "nearly all" if share >= NEARLY else f"{100 * share:.0f} % of the"
     return f"{nearly} values can be read as {style}, but not {listed([*odd])}"
-
-
-def _invisible(word: str) -> bool:
-    """Whether a word is blank but not only spaces: the source's reader decides about spaces."""
-    return bool(word.strip(" ")) and preparation.is_blank(word)
 
 
 def _placeholder(word: str) -> bool:
@@ -378,6 +375,6 @@ def _instants(column: "pd.Series") -> "tuple[pd.Series, int]":
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
     given = column.to_numpy()
-    dates = preparation.microseconds(given)
+    dates = cells.microseconds(given)
     cut = int((~np.isnat(dates) & (dates != given)).sum())
     return pd.Series(dates, index=column.index), cut

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import digits, prepare, readings, roles
+from ensemble_search.data.cells import is_blank, short
 from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
 from ensemble_search.data.kinds import Column, counted, stands_for_missing, text
-from ensemble_search.data.preparation import is_blank, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
@@ -319,8 +319,7 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
 
 def _words(labels, target: str) -> list[str]:
     """Note classes whose names are words for missing values."""
-    words = {w for w in labels.unique() if w in MISSING or stands_for_missing(w)}
-    words |= {word for word in labels.unique() if is_blank(word)}
+    words = [w for w in labels.unique() if w in MISSING or stands_for_missing(w) or is_blank(w)]
     counts = labels[labels.isin(words)].value_counts().sort_index()
     return [
         f"'{label}' is a class of the target '{target}', in {count} rows; a row without a label "

@@ -4,59 +4,37 @@ New rows are columns in the user's format: text of a CSV file, or numbers, boole
 of a frame. This module needs only NumPy: it is copied into delivered ensembles.
 """
 
-import datetime
 import math
 import numbers
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.data import readings
+from ensemble_search.data import cells, readings
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import MISSING
 
-#: How values of a column become numbers, dates or categories, if their kind does not determine it:
-#: a style of ``readings``, or one of these. Styles of numbers may have a unit.
-EIGHT_DIGITS = "dates of eight digits"
-DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
+#: How values of a column are read, if their kind does not determine it: a style of ``readings``, or
+#: one of ``cells``. Styles of numbers may have a unit.
 READ = {
-    "numeric": (DAYS, FROM_BOOLEANS),
-    "date": (*readings.DATES, EIGHT_DIGITS),
-    "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
-    "text": (FROM_NUMBERS, FROM_BOOLEANS),
+    "numeric": (cells.DAYS, cells.FROM_BOOLEANS),
+    "date": (*readings.DATES, cells.EIGHT_DIGITS),
+    "categorical": (cells.FROM_NUMBERS, cells.FROM_BOOLEANS),
+    "text": (cells.FROM_NUMBERS, cells.FROM_BOOLEANS),
 }
 #: A word of a text, as scikit-learn's ``TfidfVectorizer`` finds them.
 WORD = re.compile(r"\b\w\w+\b")
-#: Characters without width: zero-width space, joiners, word joiner, byte order mark.
-INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: What notes say of values, and the number of examples in a note.
 UNREADABLE = "that cannot be read, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
 EXAMPLES = 3
-#: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
-#: them.
-LARGEST = float(np.finfo(np.float32).max)
 #: Maximum of ln((1 + n) / (1 + rows with a word)) + 1 for n rows; the minimum is 1.
 LARGEST_IDF = 100.0
 #: Maximum number of restored columns, and of all their categories: a feature row takes 1 MiB.
 MOST = 2**17
-
-
-def days(dates: np.ndarray) -> np.ndarray:
-    """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
-    return (dates - np.datetime64(0, "us")) / np.timedelta64(1, "D")
-
-
-def microseconds(dates: np.ndarray) -> np.ndarray:
-    """Convert datetime64 to datetime64[us]; NaT if it exceeds 64 bits, where NumPy would wrap."""
-    made = dates.astype("M8[us]")
-    same = made.astype("M8[D]") == dates.astype("M8[D]")
-    return np.where(same, made, np.datetime64("NaT", "us"))
 
 
 def _of_known(compute: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
@@ -78,7 +56,7 @@ DATE_PARTS = {
     "day": _of_known(lambda dates: _since(dates, "D", "M").astype(float) + 1),
     "weekday": _of_known(lambda dates: (dates.astype("M8[D]").astype(np.int64) + 3) % 7),
     "hour": _of_known(lambda dates: _since(dates, "us", "D").astype(float) / 1e6 / 3600),
-    "days": days,
+    "days": cells.days,
 }
 
 
@@ -93,7 +71,7 @@ class _Column:
 
     def typed(self, value: Any) -> Any:
         """Convert a value, which is not missing, to a typed one; None if impossible."""
-        return _written(value, self.read)
+        return cells.written(value, self.read)
 
     def to_json(self) -> dict[str, Any]:
         """Return a description for :meth:`Preparation.to_json`."""
@@ -140,14 +118,14 @@ class Numbers(_Column):
 
     def typed(self, value: Any) -> Any:
         """Convert a value, which is not missing, to a float or datetime64; None if impossible."""
-        if self.kind == "boolean" or self.read == FROM_BOOLEANS:
-            return _truth(value)
+        if self.kind == "boolean" or self.read == cells.FROM_BOOLEANS:
+            return cells.truth(value)
         if self.kind == "date":
-            return _date(value, self.read)
-        if self.read == DAYS:
-            date = _date(value, None)
-            return None if date is None else float(days(np.array([date]))[0])
-        return _number(value, self.read)
+            return cells.date(value, self.read)
+        if self.read == cells.DAYS:
+            date = cells.date(value, None)
+            return None if date is None else float(cells.days(np.array([date]))[0])
+        return cells.number(value, self.read)
 
 
 @dataclass(frozen=True)
@@ -178,7 +156,10 @@ class Categories(_Column):
         known = {word: place for place, word in enumerate(self.words)}
         missing = known.get(self.fill, -1)
         places = np.array(
-            [known.get(word, missing if is_missing(word) else -1) for word in values.tolist()],
+            [
+                known.get(word, missing if cells.is_missing(word) else -1)
+                for word in values.tolist()
+            ],
             dtype=int,
         )
         rows = np.flatnonzero(places >= 0)
@@ -314,30 +295,6 @@ class Preparation:
         return cls(columns, names)
 
 
-def word(value: Any) -> str:
-    """Write a category as text: integers without a decimal point, dates with a time."""
-    if isinstance(value, (np.datetime64, datetime.date)):
-        date = _date(value, None)
-        return str(value) if date is None else str(date.astype("M8[s]"))
-    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
-
-
-def _written(value: Any, read: str | None) -> str | None:
-    """Write a value, which is not missing, as text; None for numbers that are too large."""
-    number = _number(value, None) if read == FROM_NUMBERS else None
-    if number is not None:
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return word(value if whole else number) if abs(number) <= LARGEST else None
-    truth = _truth(value) if read == FROM_BOOLEANS else None
-    if truth is not None:
-        return str(bool(truth))
-    try:
-        return word(value)
-    except ValueError:  # an integer with more digits than Python converts
-        return None
-
-
 def _restored(described: Mapping[str, Any]) -> Column:
     name, kind, read = _text(described["name"]), described["kind"], described["read"]
     styled = kind == "numeric" and isinstance(read, str) and readings.is_style(read)
@@ -368,7 +325,7 @@ def _restored(described: Mapping[str, Any]) -> Column:
         raise ValueError(f"'{name}' is of kind {kind!r}")
     fills = {_text(feature): fill for feature, fill in described["fills"].items()}
     known = [f"{name}.{part}" for part in DATE_PARTS] if kind == "date" else [name]
-    fine = all(type(fill) in (int, float) and abs(fill) <= LARGEST for fill in fills.values())
+    fine = all(type(fill) in (int, float) and abs(fill) <= cells.LARGEST for fill in fills.values())
     if not fills or not fine or not set(fills) <= set(known):
         raise ValueError(f"the imputed values of '{name}' are not numbers of its features")
     if kind == "boolean" and not set(fills.values()) <= {0, 1}:
@@ -392,19 +349,19 @@ def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
         array, code = array / np.timedelta64(1, "s"), "f"
     if column.kind == "numeric" and code in ("f", "i", "u"):
         own = array.astype(float)
-        return _kept(column, own, np.abs(own) <= LARGEST, np.isnan(own), own, notes)
+        return _kept(column, own, np.abs(own) <= cells.LARGEST, np.isnan(own), own, notes)
     if column.kind == "date" and code == "M":
-        own = microseconds(array)
+        own = cells.microseconds(array)
         return _kept(column, own, ~np.isnat(own), np.isnat(array), array, notes)
-    cells = array.tolist() if code in ("O", "U", "T") else list(values if array is None else array)
+    listed = array.tolist() if code in ("O", "U", "T") else list(values if array is None else array)
     if column.kind == "numeric" and column.read in (None, readings.PLAIN):
-        own, read = readings.plain(cells)
-        read &= ~(np.abs(own) > LARGEST)
+        own, read = readings.plain(listed)
+        read &= ~(np.abs(own) > cells.LARGEST)
         rest = np.flatnonzero(~read)
         if len(rest):
-            own[rest] = _each(column, [cells[place] for place in rest.tolist()], notes)
+            own[rest] = _each(column, [listed[place] for place in rest.tolist()], notes)
         return own
-    return _each(column, cells, notes)
+    return _each(column, listed, notes)
 
 
 def _kept(column, own, usable, absent, given, notes: list[str]) -> np.ndarray:
@@ -414,16 +371,16 @@ def _kept(column, own, usable, absent, given, notes: list[str]) -> np.ndarray:
     return np.where(usable, own, column.missing)
 
 
-def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
+def _each(column: Column, values: list[Any], notes: list[str]) -> np.ndarray:
     """Convert values to typed ones, one by one; append notes on unusual ones."""
     # Each distinct value once; by type, too, because 1 == True.
     places: dict[Any, int] = {}
     try:
-        rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
+        rows = [places.setdefault((type(cell), cell), len(places)) for cell in values]
     except TypeError:
-        if any(map(is_signalling, cells)):
-            cells = [None if is_signalling(cell) else cell for cell in cells]
-            return _each(column, cells, notes)
+        if any(map(cells.is_signalling, values)):
+            values = [None if cells.is_signalling(cell) else cell for cell in values]
+            return _each(column, values, notes)
         raise UserError(
             f"column '{column.name}' holds lists or the like; a value has to be text, a number, a "
             "boolean or a date"
@@ -439,15 +396,15 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
         if isinstance(cell, str) and not itself:
             cell = cell.lstrip(" ")  # as in a CSV file, where pandas keeps the spaces
             itself = known is not None and cell in known
-        missing = not itself and is_missing(cell)
+        missing = not itself and cells.is_missing(cell)
         value: Any = cell if itself else None if missing else column.typed(cell)
-        if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
+        if column.kind == "numeric" and value is not None and not abs(value) <= cells.LARGEST:
             value = None
         number = isinstance(cell, numbers.Real) and not isinstance(cell, bool)
         if known is not None and value not in known and number:
             value = by_number.get(cell, value)
         if value is None and not missing:
-            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may not convert it
+            huge = isinstance(cell, int) and abs(cell) > cells.LARGEST  # Python may not convert it
             odd[UNREADABLE][place] = "a huge number" if huge else str(cell)
         elif value is not None and known is not None and value not in known:
             odd[UNKNOWN][place] = str(cell)
@@ -473,74 +430,5 @@ def _by_number(words: set[str]) -> dict[float, str]:
 
 
 def _note(column: Column, count: int, what: str, examples: Sequence[str]) -> str:
-    some = ", ".join(map(short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
+    some = ", ".join(map(cells.short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
     return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}"
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a value, or a word, means that a value is missing."""
-    if cell is None or type(cell).__name__ == "NAType":
-        return True
-    if not isinstance(cell, str):
-        return bool(cell != cell)  # noqa: PLR0124
-    return cell.lstrip(" ") in MISSING or is_blank(cell)
-
-
-def is_signalling(cell: Any) -> bool:
-    """Whether a value is a signalling NaN, which can be neither hashed nor compared."""
-    return isinstance(cell, Decimal) and cell.is_snan()
-
-
-def is_blank(text: str) -> bool:
-    """Whether a text has only white space and characters without width."""
-    return not text.translate(INVISIBLE).strip()
-
-
-def short(text: str) -> str:
-    """Quote a value for a message, truncated to 40 characters."""
-    return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
-
-
-def _truth(value: Any) -> float | None:
-    """Convert a boolean to 1 or 0; None if it is not a boolean."""
-    if isinstance(value, str):
-        return readings.truth(value)
-    return float(value) if value in (0, 1) else None
-
-
-def _number(value: Any, style: str | None) -> float | None:
-    """Convert to a number; NaN if infinite, None if it is not a number."""
-    if isinstance(value, str):
-        number = readings.number(value, style or readings.PLAIN)
-        infinite = number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity")
-        number = math.nan if infinite else number
-    elif isinstance(value, np.complexfloating):  # float() would drop the imaginary part
-        number = None
-    else:
-        try:
-            if isinstance(value, (datetime.timedelta, np.timedelta64)):
-                value = value / np.timedelta64(1, "s")
-            number = float(value)
-        except OverflowError:
-            number = math.nan
-        except (TypeError, ValueError):
-            number = None
-    return number if number is None or math.isfinite(number) else math.nan
-
-
-def _date(value: Any, style: str | None) -> np.datetime64 | None:
-    """Convert to a date; None if it is not a date."""
-    if style == EIGHT_DIGITS and not isinstance(value, (np.datetime64, datetime.date)):
-        number = _number(value, None)
-        value, style = ("" if number is None else f"{number:.0f}"), readings.ISO
-        value = f"{value[:4]}-{value[4:6]}-{value[6:]}"
-    if isinstance(value, str):
-        date = readings.date(value, style or readings.ISO)
-        return None if np.isnat(date) else date
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    try:
-        made: Any = microseconds(np.array(np.datetime64(value)))[()]
-    except (TypeError, ValueError):
-        return None
-    return None if np.isnat(made) else made

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import checks, readings
+from ensemble_search.data.cells import is_missing
 from ensemble_search.data.preparation import (
     DATE_PARTS,
     WORD,
@@ -18,7 +19,6 @@ from ensemble_search.data.preparation import (
     Numbers,
     Preparation,
     Texts,
-    is_missing,
     split_words,
 )
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
@@ -85,8 +85,8 @@ def make_split(
     test_labels
         int64 codes, or float64 standardised numbers, of the test rows, of shape (n_test,).
     description
-        Content of ``split.json``, without the checksum of the inputs; its key ``preparation`` has
-        the content of ``preparation.json``.
+        Content of ``split.json``, without the checksum of the inputs, and, as ``preparation``, of
+        ``preparation.json``.
 
     Raises
     ------
@@ -109,9 +109,8 @@ def make_split(
         groups = of_rows["group"][rows["train"]] if "group" in of_rows else None
         folds = fold_numbers(labels[rows["train"]], n_folds, groups)
         rows["validation"], X["validation"] = rows["train"], X["train"]
-    weights = {}
-    if "weight" in of_rows:
-        weights = {WEIGHTS[part]: of_rows["weight"][rows[part]] for part in PARTS}
+    by_row = of_rows.get("weight")
+    weights = {} if by_row is None else {WEIGHTS[part]: by_row[rows[part]] for part in PARTS}
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=labels[rows["train"]],
@@ -177,11 +176,8 @@ def divide(
     return rows, labels, np.empty(0, dtype=str), of_rows, scale
 
 
-#: What :func:`reading` describes of a column.
-READING = ("column", "read as", "values missing", "becomes")
-#: Maximum number of columns shown on a page or card.
-SHOWN = 200
-#: Names of column kinds for people.
+#: What :func:`reading` describes of a column, for how many columns, and the kinds' names there.
+READING, SHOWN = ("column", "read as", "values missing", "becomes"), 200
 CALLED = dict(zip(KINDS, ("number", "date", "yes or no", "category", "text"), strict=True))
 
 
@@ -247,13 +243,9 @@ def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
 def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
     """Subtract the mean of the training rows, and divide by their standard deviation.
 
-    Also return ``mean`` and ``std``, which convert predictions back.
-
-    Raises
-    ------
-    UserError
-        If the training rows have a single value, or values too large or too small to square, or any
-        row's value is more than :data:`FARTHEST` standard deviations from the mean.
+    Also return ``mean`` and ``std``, which convert predictions back. UserError if the training rows
+    have a single value, or values too large or too small to square, or any row's value is more than
+    :data:`FARTHEST` standard deviations from the mean.
     """
     try:  # exact sums: NumPy's depend on the processor
         own = values[train].tolist()
@@ -438,9 +430,8 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
 def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categories, list[str]]:
     """Fit the one-hot features of a column; see :func:`numbers`.
 
-    If words for missing values are among the categories, these words and missing values form one
-    category, because pandas frames do not distinguish them. Otherwise, missing values count as the
-    most frequent category.
+    Missing values count as the most frequent category, or form one with words for them, if these
+    are among the categories, because pandas frames do not distinguish them.
     """
     counts = Counter(word for word in train.tolist() if word is not None)
     absent = {word: count for word, count in counts.items() if is_missing(word)}

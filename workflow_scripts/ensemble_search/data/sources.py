@@ -70,7 +70,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     for key in ("file", "test", "target", "sklearn", "md5", "task"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is not text")
-        if not source.get(key, "").isascii() and _unencodable(source[key]):
+        if _unencodable(source.get(key, "")):
             raise UserError(f"{where}.{key}: '{source[key]}' is not Unicode text; rename it")
     if kind == "file" and not source.get("target"):
         raise UserError(f"{where}.target: is missing; name the column that is to be predicted")
@@ -114,11 +114,7 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
 
 
 def _unencodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return text.encode(errors="ignore").decode() != text
 
 
 def source_key(source: Mapping[str, Any]) -> str:
@@ -166,10 +162,10 @@ def read(
     """
     kind = source_kind(source)
     if kind == "openml":
-        from ensemble_search.data import openml_client
+        from ensemble_search.data import openml_client, openml_server
 
         number, version, md5 = source["openml"], source.get("version"), source.get("md5")
-        how = openml_client.access(openml or {})
+        how = openml_server.access(openml or {})
         if isinstance(number, str):
             number = openml_client.find(number, version, how, beside)
         raw = openml_client.fetch(number, version, md5, how, beside)
@@ -177,9 +173,9 @@ def read(
             paper_sets.check(number, raw)
         return _with_target(raw, source["target"]) if "target" in source else raw
     if kind == "openml_task":
-        from ensemble_search.data import openml_client, openml_tasks
+        from ensemble_search.data import openml_client, openml_server, openml_tasks
 
-        how = openml_client.access(openml or {})
+        how = openml_server.access(openml or {})
         return openml_tasks.fetch(source, how, beside)
     if kind == "file":
         if "test" in source:

@@ -93,10 +93,7 @@ def load_inputs(path: str | Path) -> Inputs:
 
 
 def checked_inputs(folder: Path) -> Inputs:
-    """Read ``inputs.npz`` and check its arrays against ``split.json``.
-
-    Raises Unusable if a file is missing or damaged, or they do not belong together.
-    """
+    """Read ``inputs.npz``; Unusable if it is missing, damaged, or not that of ``split.json``."""
     path = Path(folder) / "inputs.npz"
     inputs = load_inputs(path)
     if inputs.checksum() != read_json(Path(folder) / "split.json").get("checksum"):

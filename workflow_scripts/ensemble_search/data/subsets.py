@@ -28,18 +28,10 @@ def choose(
 ) -> np.ndarray:
     """Choose training rows (Dodge's proposal, Section 4, for the k-DPPs).
 
-    Parameters
-    ----------
-    X
-        Prepared features of all training rows, of shape (n, p).
-    labels, classes
-        Class codes, int, or numbers, of shape (n,), and labels by code; empty in regression.
-    settings
-        ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel`` (see docs/studies.md).
-    seed
-        Seed of the draw.
-    folds
-        Number of folds that the rows are divided into; default 0, none.
+    ``X`` are prepared features of all training rows, of shape (n, p); ``labels`` class codes, int,
+    or numbers, of shape (n,); ``classes`` labels by code, empty in regression. ``settings`` has
+    ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel`` (see docs/studies.md). The rows
+    will be divided into ``folds`` folds, if any.
 
     Returns
     -------

@@ -1,5 +1,6 @@
 """A data set in two files, the second of which contains the test rows."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -66,11 +67,10 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
             columns[name] = pd.concat(both, ignore_index=True)
     joined = pd.DataFrame(columns)
     joined[fold] = [-1] * len(frame) + [0] * len(others)
-    words = {name: dict(found) for name, found in train.missing.items()}
-    for name, found in test.missing.items():
-        own = words.setdefault(name, {})
-        for word, count in found.items():
-            own[word] = own.get(word, 0) + count
+    words = {
+        name: dict(Counter(train.missing.get(name)) + Counter(test.missing.get(name)))
+        for name in {**train.missing, **test.missing}
+    }
     rounded = dict(train.rounded)
     for name, (count, first) in test.rounded.items():
         before, example = rounded.get(name, (0, first))
