@@ -6,7 +6,6 @@ import numbers
 import re
 from typing import TYPE_CHECKING
 
-from ensemble_search.data.cells import LARGEST
 from ensemble_search.runtime.names import NONE
 
 if TYPE_CHECKING:
@@ -104,6 +103,8 @@ def _is_plain(values: "pd.Series") -> bool:
 def inexact(values: "pd.Series") -> list[int]:
     """List the integers, including text, that double precision does not hold exactly."""
     import pandas as pd
+
+    from ensemble_search.data.cells import LARGEST  # which needs NumPy
 
     if pd.api.types.is_integer_dtype(values.dtype):
         values = values[(values > EXACT) | (values < -EXACT)]
