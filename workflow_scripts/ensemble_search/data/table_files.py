@@ -55,11 +55,13 @@ SHORT = 6
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
 
-def csv_header(path: Path, target: str) -> list[str]:
+def csv_header(
+    path: Path, target: str, encodings: Sequence[str] = text_files.ENCODINGS
+) -> list[str]:
     """Read and check the names of the columns of a CSV file; see ``sources.from_file``."""
     with readable(path, "CSV"):
         _check_start(path)
-        for encoding in text_files.ENCODINGS:
+        for encoding in encodings:
             with suppress(UnicodeDecodeError), text_files.text(path, encoding) as stream:
                 _, names = next(_rows(*_separated(stream, target)), (0, None))
                 break
@@ -105,9 +107,12 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
     import pandas as pd
 
     header = csv_header(path, target)
-    seen = {name: _Seen() for name in header}
     with readable(path, "CSV"):
         encoding = text_files.encoding(path)
+    if encoding == text_files.LATIN_1:  # also if line 1 is UTF-8
+        header = csv_header(path, target, [encoding])
+    seen = {name: _Seen() for name in header}
+    with readable(path, "CSV"):
         with _text(path, encoding) as stream:
             lines, separator = _separated(stream, target)
             # pandas would silently truncate or pad rows that do not fit
@@ -149,6 +154,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
     for name in large - {target, *also_text}:
         frame[name] = digits.exact(frame[name])
+    texts = [name for name in texts if frame[name].dtype == "str"]
     words.pop(target, None)
     notes = []
     if encoding == text_files.LATIN_1:
