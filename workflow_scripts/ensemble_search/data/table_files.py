@@ -55,13 +55,11 @@ SHORT = 6
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
 
-def csv_header(
-    path: Path, target: str, encodings: Sequence[str] = text_files.ENCODINGS
-) -> list[str]:
+def csv_header(path: Path, target: str, tried: Sequence[str] = text_files.ENCODINGS) -> list[str]:
     """Read and check the names of the columns of a CSV file; see ``sources.from_file``."""
     with readable(path, "CSV"):
         _check_start(path)
-        for encoding in encodings:
+        for encoding in tried:
             with suppress(UnicodeDecodeError), text_files.text(path, encoding) as stream:
                 _, names = next(_rows(*_separated(stream, target)), (0, None))
                 break
@@ -149,16 +147,14 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
 
         as_text = [target, *codes, *large, *also_text, *versions]
         frame = read(MISSING, dtype=dict.fromkeys(as_text, "str"))
-        texts = [name for name, dtype in frame.dtypes.items() if dtype == "str"]
-        if none := [n for n in texts if n != target and NONE in words.get(n, ())]:
+        words.pop(target, None)
+        if none := [n for n, own in words.items() if NONE in own and frame[n].dtype == "str"]:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
     for name in large - {target, *also_text}:
         frame[name] = digits.exact(frame[name])
-    texts = [name for name in texts if frame[name].dtype == "str"]
-    words.pop(target, None)
-    notes = []
-    if encoding == text_files.LATIN_1:
-        notes.append("the file is not UTF-8 text: read as Latin-1 (Windows-1252)")
+    others = {target, *codes, *versions}
+    latin = encoding == text_files.LATIN_1
+    notes = ["the file is not UTF-8 text: read as Latin-1 (Windows-1252)"] if latin else []
     notes += [
         f"column '{name}' has {said}; if they are names, read them as such with "
         f"columns: {{categorical: [{name}]}}"
@@ -173,7 +169,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
     frame.attrs = {
         "missing": words,
         "rounded": {name: tuple(own.rounded) for name, own in seen.items() if own.rounded},
-        "worded": [name for name in texts if name not in {target, *codes, *versions}],
+        "worded": [n for n in header if n not in others and frame[n].dtype == "str"],
         "ignored": {text_files.INDEX: STORED} if header[0] == text_files.INDEX != target else {},
         "notes": notes,
     }
@@ -352,14 +348,10 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 cells = frame[field.name].astype(object)
                 plain = [None if pd.isna(cell) else _plain(cell) for cell in cells]
                 frame[field.name] = pd.Series(plain, dtype=object)
-        unnamed = [name for name, named in index.items() if not named]
+        left = [n for n, named in index.items() if not named and n in file.schema_arrow.names]
         frame.attrs = {
             "ignored": {name: STORED for name in names if name in index and name != target},
-            "notes": [
-                f"column '{name}' left out: {STORED}"
-                for name in unnamed
-                if name in file.schema_arrow.names
-            ],
+            "notes": [f"column '{name}' left out: {STORED}" for name in left],
         }
         return frame
 
