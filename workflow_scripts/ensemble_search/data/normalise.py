@@ -193,7 +193,8 @@ def row_values(
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
     kind, typed = made
     if role == "time" and kind not in ("date", "numeric"):
-        raise UserError(f"{what}: cannot be the time of the rows: it has neither dates nor numbers")
+        said = "cannot be the time of the rows: it holds neither dates nor numbers"
+        raise UserError(f"{what}: {said}")
     if lacking := int(typed.isna().sum()):
         raise UserError(
             f"{what}: has no value, or an infinite or unreadable one, in {lacking} "
