@@ -29,10 +29,16 @@ def main() -> None:
     progress.addHandler(logging.StreamHandler())
     progress.setLevel(logging.INFO)
 
-    from ensemble_search.data import changes, normalise, openml_client, openml_tasks, sources
+    from ensemble_search.data import (
+        changes,
+        normalise,
+        openml_server,
+        openml_tasks,
+        sources,
+    )
 
     if arguments.suite is not None:
-        tasks = openml_tasks.suite(arguments.suite, openml_client.access(arguments.openml))
+        tasks = openml_tasks.suite(arguments.suite, openml_server.access(arguments.openml))
         print("datasets:", *(f"  task-{n}: {{openml_task: {n}}}" for n in tasks), sep="\n")
         return
     if not arguments.source or not arguments.output:

@@ -77,6 +77,15 @@ def test_every_form_is_the_same_table_for_training(folder, name):
     assert (said in described["notes"]) is (name == "l.csv")
 
 
+def test_names_in_utf_8_above_a_row_that_is_not(tmp_path):
+    """The reader of the first line sees no row of a long file."""
+    rows_ = [b"a,p", b"b,q"] * 3000
+    (tmp_path / "a.csv").write_bytes(b"\n".join(["é,y".encode(), *rows_, b"\xe9,p"]))
+    frame = sources.read({"file": str(tmp_path / "a.csv"), "target": "y"}).frame
+    assert [*frame] == ["Ã©", "y"]
+    assert frame["Ã©"].iloc[-1] == "é"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_form_is_the_same_rows_for_predictions(folder, name):
     needed = ["price", "note", "town", "id"]

@@ -18,7 +18,7 @@ import pytest
 import requests
 
 import fetch as fetch_script
-from ensemble_search.data import normalise, openml_client, paper_sets, sources
+from ensemble_search.data import normalise, openml_client, openml_server, paper_sets, sources
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
@@ -82,7 +82,7 @@ def cache(tmp_path):
 
 def fetch(number=7, version=None, md5=None, **settings):
     settings = {"pause": 0.001, "timeout": 20.0, **settings}
-    return openml_client.fetch(number, version, md5, openml_client.Access(**settings))
+    return openml_client.fetch(number, version, md5, openml_server.Access(**settings))
 
 
 def content(folder):
@@ -357,7 +357,7 @@ def test_what_cannot_be_used_is_rejected_with_a_line(server, elements, arff, mes
 )
 def test_wrong_access_settings(settings, message):
     with pytest.raises(UserError, match=message):
-        openml_client.access(settings)
+        openml_server.access(settings)
 
 
 def test_progress_says_what_is_fetched(server, caplog):
@@ -562,7 +562,7 @@ def test_a_hostile_answer_costs_a_line(server, tmp_path, name):
     server.reply("data", lambda request: data(request, server))
     if file is not None:
         server.reply("file", lambda request: file(request, server))
-    how = openml_client.Access(
+    how = openml_server.Access(
         server=server.url,
         tries=1,
         timeout=0.5 if "no answer" in told else 1.0 if "slower" in told else 30.0,
@@ -649,7 +649,7 @@ def test_the_key_goes_to_its_own_server_only(server, monkeypatch):
 def test_a_server_that_is_no_address(address, tmp_path):
     """The client makes folders of it: ``tmp.`` would be ``/tmp``."""
     with pytest.raises(UserError, match=r"openml\.server: .* is not an address, such as https"):
-        openml_client.access({"server": address})
+        openml_server.access({"server": address})
     with pytest.raises(UserError, match=r"openml\.server: is not an address, such as https"):
         model.check({"openml": {"server": address}})
 

@@ -5,7 +5,7 @@ import json
 import openml
 import pytest
 
-from ensemble_search.data import openml_client, sources
+from ensemble_search.data import sources
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
 from support.openml_server import description, serve
@@ -38,21 +38,21 @@ def read(server, tmp_path, name, **source):
     return sources.read({"openml": name, **source}, how)
 
 
-def test_a_name_is_asked_for_as_the_client_does(server, tmp_path):
+def test_a_name_is_asked_for_as_the_client_does(server, tmp_path, monkeypatch):
     offer(server, "BNG(kc1) a", 1067, quoted="BNG%28kc1%29%20a")
     raw = read(server, tmp_path, "BNG(kc1) a")
     assert (raw.name, raw.version, raw.source) == ("BNG(kc1) a", 1, {"openml": 1067})
     offer(server, "kc1", 1067, 41)
-    how = openml_client.Access(server=server.url)
-    with openml_client.client(how, tmp_path / "client"):
-        for version, number in ((1, 1067), (2, 41)):
-            server.requests.clear()
-            found = openml.datasets.get_dataset("kc1", version=version, download_data=False)
-            assert found.dataset_id == number
-            (asked,) = (path for path in server.requests if "/list/" in path)
-            server.requests.clear()
-            assert read(server, tmp_path, "kc1", version=version).version == version
-            assert asked == server.requests[0]
+    monkeypatch.setattr(openml.config, "server", server.url)
+    monkeypatch.setattr(openml.config, "_root_cache_directory", tmp_path / "client")
+    for version, number in ((1, 1067), (2, 41)):
+        server.requests.clear()
+        found = openml.datasets.get_dataset("kc1", version=version, download_data=False)
+        assert found.dataset_id == number
+        (asked,) = (path for path in server.requests if "/list/" in path)
+        server.requests.clear()
+        assert read(server, tmp_path, "kc1", version=version).version == version
+        assert asked == server.requests[0]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,13 @@ import subprocess
 import numpy as np
 import pytest
 
-from ensemble_search.data import normalise, openml_client, openml_tasks, prepare, sources
+from ensemble_search.data import (
+    normalise,
+    openml_server,
+    openml_tasks,
+    prepare,
+    sources,
+)
 from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
@@ -157,9 +163,9 @@ def test_a_suite_is_listed_as_data_sets(server, tmp_path):
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert ended.stdout == ("datasets:\n  task-5: {openml_task: 5}\n  task-59: {openml_task: 59}\n")
     with pytest.raises(UserError, match="OpenML suite -1: ids are integers from 1 on"):
-        openml_tasks.suite(-1, openml_client.Access(server="no server is asked"))
+        openml_tasks.suite(-1, openml_server.Access(server="no server is asked"))
     with pytest.raises(UserError, match=r"OpenML suite 98: .*Unknown dataset"):
-        openml_tasks.suite(98, openml_client.Access(server=server.url, tries=1))
+        openml_tasks.suite(98, openml_server.Access(server=server.url, tries=1))
 
 
 def test_a_study_of_tasks():

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ensemble_search.data import normalise, prepare, readings, rows, sources, table_files
-from ensemble_search.data.preparation import DAYS, FROM_BOOLEANS, Categories, Numbers, Preparation
+from ensemble_search.data.cells import DAYS, FROM_BOOLEANS
+from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING

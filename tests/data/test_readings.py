@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.data import kinds, readings
-from ensemble_search.data.preparation import Preparation, is_missing
+from ensemble_search.data import column_notes, digits, kinds, readings
+from ensemble_search.data.cells import is_missing
+from ensemble_search.data.preparation import Preparation
 
 
 def read(words, role=None):
@@ -15,7 +16,7 @@ def read(words, role=None):
     notes = []
     column = kinds.Column("x", pd.Series(words), role, "x", notes)
     kind, values = column.typed()
-    column.look_at(kind, values)
+    column_notes.look_at(column, kind, values)
     return kind, values, " ".join(notes), column.read
 
 
@@ -105,8 +106,8 @@ def test_blanks_are_missing_in_categories_and_noted(blank):
 
 def test_long_decimals_are_looked_at():
     values = pd.Series([decimal.Decimal(10) ** 50 + i for i in range(20)])
-    assert kinds.inexact(values) == []
-    assert kinds.inexact(pd.Series([decimal.Decimal(2**60 + 1)])) == [2**60 + 1]
+    assert digits.inexact(values) == []
+    assert digits.inexact(pd.Series([decimal.Decimal(2**60 + 1)])) == [2**60 + 1]
 
 
 @pytest.mark.parametrize(

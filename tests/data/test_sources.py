@@ -676,6 +676,13 @@ def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
     )
 
 
+def test_long_integers_of_a_csv_beside_a_row_without_a_target(tmp_path):
+    lines = [f"{10**15 + i},{'uv'[i % 2]}" for i in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join(["x,y", *lines, "1,"]))
+    frame, _ = read({"file": str(tmp_path / "a.csv"), "target": "y"})
+    assert frame["x"].tolist() == [1e15 + i for i in range(20)]
+
+
 @pytest.mark.parametrize(
     ("words", "lost"),
     [

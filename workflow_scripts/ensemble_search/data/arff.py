@@ -7,14 +7,12 @@ are quoted by ``'`` or ``"``; a quote inside is escaped by ``\\``.
 """
 
 import datetime
-import decimal
 import functools
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ensemble_search.data import file_limits
+from ensemble_search.data import digits, file_limits
 from ensemble_search.data.file_limits import Unreadable
 
 if TYPE_CHECKING:
@@ -28,39 +26,21 @@ ENTRY = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,\s"'{{}}]+)\s*(,|$)""")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # needs more than splitting at commas
-INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-FRACTION = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", re.ASCII)
-#: A number that may be too close to 0 for a float.
-TINY = re.compile(r"[+-]?(?:\d*\.0{200}\d*|(?:\d+\.?\d*|\.\d+)[eE]-\d+)", re.ASCII)
 #: Letters of Java's date formats, single or repeated, and their equivalents for ``strptime``.
 DATE_PARTS = {"d": "%d", "H": "%H", "h": "%I", "m": "%M", "s": "%S", "S": "%f", "a": "%p"}
 DATE_PARTS |= {"Z": "%z", "X": "%z", "yy": "%y", "y": "%Y", "MMMM": "%B", "MMM": "%b", "M": "%m"}
 DATE_PIECE = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|([^A-Za-z']+)")
 ISO = "yyyy-MM-dd'T'HH:mm:ss"  # for dates without a format
 DATE = "date "  # prefix of the strptime format
-DIGITS = 17  # enough to distinguish floats
-EXACT = 2**53  # floats hold integers exactly up to this one
 NAMED = 60  # maximum characters of a value in a message
 
 
 def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
-    """Read the header, up to and including ``@data``.
+    """Read the header, up to and including ``@data``, from lines with their numbers.
 
-    Parameters
-    ----------
-    lines
-        Iterator of (number, line); the header is consumed.
-
-    Returns
-    -------
-    attributes
-        Name -> ``numeric``, ``string``, ``date`` followed by a space and a ``strptime`` format, or
-        the list of its values (nominal), in order.
-
-    Raises
-    ------
-    Unreadable
-        If a line does not belong in an ARFF header, or ``@data`` is missing.
+    Returns, by name, ``numeric``, ``string``, ``date`` followed by a space and a ``strptime``
+    format, or the list of its values (nominal), in order. Unreadable if a line does not belong in
+    an ARFF header, or ``@data`` is missing.
     """
     found: dict[str, list[str] | str] = {}
     for number, line in _content(lines):
@@ -78,9 +58,8 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
             )
         name, kind = _attribute(number, line)
         if name in found:
-            raise Unreadable(
-                f"line {number}: a second attribute is called {_shown(name)}; rename one"
-            )
+            said = f"a second attribute is called {_shown(name)}; rename one"
+            raise Unreadable(f"line {number}: {said}")
         found[name] = kind
     raise Unreadable("there is no line @data; the values stand below it")
 
@@ -88,10 +67,7 @@ def attributes(lines: Iterator[tuple[int, str]]) -> dict[str, list[str] | str]:
 def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     """Read header and rows; see ``table_files.read_arff`` for the types.
 
-    Raises
-    ------
-    Unreadable
-        As :func:`attributes`, or if a row does not fit the header.
+    Unreadable as in :func:`attributes`, or if a row does not fit the header.
     """
     import pandas as pd
 
@@ -192,48 +168,7 @@ def _converter(kind: list[str] | str) -> Any:
         return {value: value for value in kind}.__getitem__
     if kind.startswith(DATE):
         return functools.partial(_date, written=kind.removeprefix(DATE))
-    return number if kind == "numeric" else str
-
-
-def number(text: str) -> float | int:
-    """Parse a number as a float, or as an integer if no float holds it exactly.
-
-    Raises
-    ------
-    ValueError
-        If it is not a number.
-    """
-    if "_" in text:  # valid in Python only
-        raise ValueError(text)
-    found = float(text)
-    if abs(found) >= EXACT and found != float("inf") != -found and INTEGER.fullmatch(text):
-        return found if int(text) == found else int(text)
-    return found
-
-
-def rounds(text: str) -> bool:
-    """Whether a fraction with over 17 digits and a decimal point loses digits as a float.
-
-    Digits that a float itself has, such as the 19 of ``%.18e``, do not count as lost. Also true if
-    the number :func:`vanishes`.
-    """
-    if vanishes(text):
-        return True
-    if len(text) <= DIGITS or not FRACTION.fullmatch(text):
-        return False
-    found = float(text)
-    if not found or math.isinf(found):
-        return False
-    exact = decimal.Decimal(text)
-    digits = len(bytes(exact.as_tuple().digits).rstrip(b"\0"))
-    return digits > DIGITS and decimal.Decimal(f"{found:.{digits - 1}e}") != exact
-
-
-def vanishes(text: str) -> bool:
-    """Whether a number other than 0 is so close to 0 that it becomes 0 as a float."""
-    if not TINY.fullmatch(text) or float(text):
-        return False
-    return re.search("[1-9]", re.split("[eE]", text)[0]) is not None
+    return digits.number if kind == "numeric" else str
 
 
 def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> str:

@@ -15,26 +15,16 @@ MEMORY = "fetched.json"
 
 
 def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> list[str]:
-    """Find local files whose content differs from their fetched copies.
+    """Find local files whose content differs from their fetched copies; one line each.
 
-    Parameters
-    ----------
-    sources
-        Folder below ``folder`` -> source, as in ``sources.read``.
-    folder
-        ``results/data``.
-
-    Returns
-    -------
-    lines
-        One line per changed file, for the user.
+    ``sources`` are as in ``sources.read``, by their folder below ``folder``, ``results/data``.
     """
     lines = []
     for key, source in sources.items():
         if not (paths := local_files(source)):
             continue
         with suppress(OSError, files.Missing):
-            if content(paths, folder / key) != _fetched(folder / key):
+            if content(paths, folder / key) != fetched.description(folder / key)["md5"]:
                 names = "' or '".join(map(str, paths))
                 lines.append(
                     one_line(
@@ -48,47 +38,24 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
 def content(paths: Sequence[Path], folder: Path) -> str:
     """Return the MD5 of local files, or that of the fetched copy if the files are older.
 
-    Parameters
-    ----------
-    paths
-        One file or more.
-    folder
-        Their folder below ``results/data``, which need not exist.
-
-    Returns
-    -------
-    md5
-        32 hexadecimal digits; empty if a file cannot be read, which the fetch will report.
+    ``folder``, the data set's below ``results/data``, need not exist. The result is empty if a file
+    cannot be read, which the fetch will report.
     """
     try:
         with suppress(OSError, files.Unusable):
             newest = max(path.stat().st_mtime_ns for path in paths)
             if newest <= (folder / "dataset.json").stat().st_mtime_ns:
-                return _fetched(folder) or ""
+                return fetched.description(folder)["md5"] or ""
         return files.joined_md5([files.md5(path) for path in paths])
     except (OSError, ValueError):
         return ""
 
 
-def _fetched(folder: Path) -> str | None:
-    """MD5 of the original of a fetched copy."""
-    return fetched.description(folder)["md5"]
-
-
 def remember(output: Path, description: Mapping[str, Any]) -> str | None:
-    """Record what was fetched, and describe differences from the previous fetch.
+    """Record what was fetched, and describe differences from the previous fetch; None without any.
 
-    Parameters
-    ----------
-    output
-        Folder of the data set below ``results/data``.
-    description
-        Content of its ``dataset.json``.
-
-    Returns
-    -------
-    line
-        None if there is no difference or no previous fetch.
+    ``output`` is the folder of the data set below ``results/data``, ``description`` the content of
+    its ``dataset.json``.
     """
     keys = ("checksum", "version", "rows", "features")
     now = {key: description.get(key) for key in keys}

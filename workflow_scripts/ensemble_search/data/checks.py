@@ -39,29 +39,27 @@ def notes(
 ) -> list[str]:
     """Look for rare classes, groups, leaks, duplicated rows, and odd names and numbers.
 
-    Parameters
-    ----------
-    frame, described
-        Content of ``dataset.parquet`` and ``dataset.json``.
-    rows
-        Rows of the data set by part, training rows in random order.
-    metric
-        The loss that a search minimises, if known.
+    ``frame`` and ``described`` are the content of ``dataset.parquet`` and ``dataset.json``;
+    ``rows`` are by part, training rows in random order; ``metric`` is the loss that a search
+    minimises, if known.
 
-    Returns
-    -------
-    notes
-        One line per class with less than 1 % of the rows; per column whose values repeat and, on
-        training rows, predict the target alone, although neighbouring values do not; per column
-        that predicts it nearly perfectly; per numeric column with a number far from all others in
-        1 % of the rows, such as 9999; on columns whose names differ only by spaces or letter case;
-        and on test or validation rows that are also training rows, if they are at least five, 1 %
-        of the rows, and twice as many as by chance.
+    There is one line per class with less than 1 % of the rows; per column whose values repeat and,
+    on training rows, predict the target alone, although neighbouring values do not; per column that
+    predicts it nearly perfectly; per numeric column with a number far from all others in 1 % of the
+    rows, such as 9999; on columns whose names differ only by spaces or letter case; and on test or
+    validation rows that are also training rows, if they are at least five, 1 % of the rows, and
+    twice as many as by chance.
     """
     import pandas as pd
 
     target, train = frame[described["target"]], rows["train"]
-    labels = _Labels(target, bool(described["classes"]))
+    classes = bool(described["classes"])
+    # Class codes, or ranks of the numbers, which have no outliers.
+    labels = (
+        np.unique(target.to_numpy(dtype=str), return_inverse=True)[1]
+        if classes
+        else target.rank().to_numpy("float64")
+    )
     most = max(ROWS, CELLS // len(described["columns"]))
     own = train[:most]
     found, hashes, alike = [*_rare(described["classes"], metric)], _hashes(target), 1.0
@@ -72,33 +70,16 @@ def notes(
         codes, words = pd.factorize(values.iloc[own], sort=values.dtype.kind in "fM")
         alike *= _alike(codes + 1)
         present = codes >= 0
-        if said := _column(name, labels.of(own[present]), codes[present], words):
+        if said := _column(name, labels[own[present]], codes[present], words, classes):
             found.append(said)
         if values.dtype.kind == "f":
             found += _stand_ins(name, words.to_numpy(), np.bincount(codes[present]))
-    if labels.classes:
-        alike *= _alike(labels.values)
+    if classes:
+        alike *= _alike(labels)
     found += _duplicated(hashes, rows, alike)
     if "group" in described.get("of_rows", {}):
         found = [said for said in found if "columns: {group:" not in said]
     return found
-
-
-class _Labels:
-    """Class codes of some rows, or ranks of their numbers, which have no outliers."""
-
-    def __init__(self, target: "pd.Series", classes: bool):
-        self.classes = classes
-        self.values = (
-            np.unique(target.to_numpy(dtype=str), return_inverse=True)[1]
-            if classes
-            else target.rank().to_numpy("float64")
-        )
-
-    def of(self, rows: np.ndarray) -> "_Labels":
-        other = object.__new__(_Labels)
-        other.classes, other.values = self.classes, self.values[rows]
-        return other
 
 
 def _rare(classes: Mapping[str, int], metric: str | None) -> Iterator[str]:
@@ -148,19 +129,19 @@ def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[s
                 return
 
 
-def _column(name: str, labels: _Labels, codes: np.ndarray, words: Any) -> str:
+def _column(name: str, labels: np.ndarray, codes: np.ndarray, words: Any, classes: bool) -> str:
     """Describe a column that alone predicts the target; empty if it does not."""
     n, k = len(codes), len(words)
     if n < 4 * EVIDENCE or k < 2:
         return ""
-    if labels.classes:
-        counts = np.bincount(labels.values)
+    if classes:
+        counts = np.bincount(labels)
         base = n - counts.max()
         if base < EVIDENCE:
             return ""
-        alone, beside = (base - wrong for wrong in _mistakes(codes, k, labels.values))
+        alone, beside = (base - wrong for wrong in _mistakes(codes, k, labels))
     else:
-        y = labels.values - labels.values.mean()
+        y = labels - labels.mean()
         base = float((y**2).sum())
         if not base > 0:
             return ""

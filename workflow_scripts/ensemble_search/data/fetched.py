@@ -43,10 +43,7 @@ def description(folder: Path) -> dict[str, Any]:
 def read(folder: Path) -> "tuple[normalise.Stored, dict[str, Any]]":
     """Read a fetched data set, and check ``dataset.parquet`` against ``dataset.json``.
 
-    Raises
-    ------
-    Unusable
-        If a file is missing or damaged, or the two do not match.
+    Unusable if a file is missing or damaged, or the two do not match.
     """
     from ensemble_search.data import normalise
 

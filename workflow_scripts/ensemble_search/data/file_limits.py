@@ -42,11 +42,8 @@ def check_cells(rows: int, columns: int) -> None:
 def lines(stream: IO[str]) -> Iterator[str]:
     """Yield the lines of a text.
 
-    Raises
-    ------
-    Unreadable
-        If a line holds a null character or is longer than :data:`LONGEST_LINE` (before it is read
-        completely), or if the text has more than :data:`LARGEST_MB`.
+    Unreadable if a line holds a null character or is longer than :data:`LONGEST_LINE` (before it is
+    read completely), or if the text has more than :data:`LARGEST_MB`.
     """
     number = size = 0
     while line := stream.readline(LONGEST_LINE + 1):

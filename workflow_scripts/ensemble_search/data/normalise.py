@@ -8,21 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import prepare, readings, roles
-from ensemble_search.data.kinds import (
-    EXACT,
-    ROW_IDS,
-    Column,
-    counted,
-    losses,
-    stands_for_missing,
-    text,
-    twins,
-)
-from ensemble_search.data.preparation import is_blank, short
+from ensemble_search.data import digits, prepare, readings, roles
+from ensemble_search.data.cells import is_blank, short
+from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
+from ensemble_search.data.kinds import Column, counted, stands_for_missing, text
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
-from ensemble_search.data.table_files import exact
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION
@@ -75,91 +66,75 @@ def normalise(
     Raises
     ------
     UserError
-        If there are no rows or features; values are not numbers, booleans, dates or text; the
-        target does not suit the task (a single value; a class with fewer than three rows, or many
-        distinct numbers; in regression, values that are not finite numbers); a column cannot have
-        its role; or ``classes`` names an unknown label.
+        If there are no rows or features, values have other types, the target does not suit the
+        task, a column cannot have its role, or ``classes`` names an unknown label.
     """
     import pandas as pd
 
     what = f"data set '{raw.name}'"
     if not len(raw.frame):
         raise UserError(f"{what}: has no rows")
+    frame, target = raw.frame.rename(columns=str), str(raw.target)
     columns = {**raw.roles, **(columns or {})}
-    roles.check_names(columns, [str(name) for name in raw.frame], str(raw.target))
-    asked = roles.by_name(columns)
-    notes = [*raw.notes]
-    frame = raw.frame
-    absent = frame[raw.target].isna()
-    if task == REGRESSION:
-        absent |= frame[raw.target].isin(MISSING)
-    if missing := int(absent.sum()):
-        frame = frame[~absent]
-        rows = f"{missing} row{'s' * (missing > 1)}"
-        notes.append(f"{rows} without a value of the target '{raw.target}' left out")
-    about = f"{what}: target '{raw.target}'"
-    if classes:
-        merged = _merged(text(frame[raw.target]), classes, about)
-        if others := int(merged.isna().sum()):
-            names = counted(text(frame[raw.target])[merged.isna()].value_counts().to_dict())
-            notes.append(f"rows left out, {others}, of classes that the study leaves out: {names}")
-        frame = frame.assign(**{raw.target: merged})[merged.notna()]
+    roles.check_names(columns, list(frame), target)
+    asked, notes, counts = roles.by_name(columns), [*raw.notes], {}
+    about = f"{what}: target '{target}'"
+    frame = _with_target(frame, target, task, classes, about, notes)
     if len(frame) < len(raw.frame):
         # Sums and remarks below a table are words among numbers.
-        frame = frame.assign(**{name: exact(frame[name]) for name in raw.worded})
-    counts: dict[str, int] = {}
+        frame = frame.assign(**{name: digits.exact(frame[name]) for name in raw.worded})
     if task == REGRESSION:
-        labels = _numbers(frame[raw.target], about)
-        for said in losses(frame[raw.target], raw.rounded.get(str(raw.target))):
-            notes.append(f"the target '{raw.target}' {said}")
+        labels = _numbers(frame[target], about)
+        said = digits.losses(frame[target], raw.rounded.get(target))
+        notes += [f"the target '{target}' {lost}" for lost in said]
     else:
-        labels = _labels(frame[raw.target], about)
+        labels = _labels(frame[target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
-        notes += _words(labels, str(raw.target)) + _twins(labels)
+        notes += _words(labels, target) + _twins(labels)
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
     kinds, left_out, read, of_rows, gaps = {}, {}, {}, {}, {}
-    for name in frame.columns.drop(raw.target):
-        role, about = asked.get(str(name)), f"{what}: column '{name}'"
+    for name in frame.columns.drop(target):
+        role, about = asked.get(name), f"{what}: column '{name}'"
         if role == "drop":
-            left_out[str(name)] = "the study drops it"
+            left_out[name] = "the study drops it"
         elif role in roles.OF_ROWS:
-            kind, taken[str(name)] = row_values(str(name), role, frame[name], about, notes)
-            of_rows[role] = {"column": str(name), "kind": kind}
+            kind, taken[name] = row_values(name, role, frame[name], about, notes)
+            of_rows[role] = {"column": name, "kind": kind}
             notes.append(f"column '{name}' is the {role} of the rows, not a feature")
         elif name in raw.ignored and role is None:
-            left_out[str(name)] = raw.ignored[name]
+            left_out[name] = raw.ignored[name]
         else:
-            words, rounded = raw.missing.get(str(name)), raw.rounded.get(str(name))
-            column = Column(str(name), frame[name], role, about, notes, words, rounded)
+            words = raw.missing.get(name, {})
+            given = frame[name], role, about, notes, words, raw.rounded.get(name)
+            column = Column(name, *given)
             made = column.typed()
             if isinstance(made, str):
-                left_out[str(name)] = made
-            else:
-                kinds[str(name)], taken[str(name)] = made
-                column.look_at(*made)
-                if absent := int(made[1].isna().sum()):
-                    empty = min(absent, _empty(frame[name], words or {}))
-                    gaps[str(name)] = [empty, absent - empty]
-                if _absence_tells(made[1], labels):
-                    notes.append(
-                        f"column '{name}' has no value in {int(made[1].isna().sum())} rows, which "
-                        f"says much about the target '{raw.target}': if values are filled in once "
-                        f"it is known, remove it with 'columns: {{drop: [{name}]}}'; if not, "
-                        "imputed values hide it: add a column that says where there are values"
-                    )
-                if column.read:
-                    read[str(name)] = column.read
+                left_out[name] = made
+                continue
+            kinds[name], taken[name] = made
+            look_at(column, *made)
+            if absent := int(made[1].isna().sum()):
+                empty = min(absent, _empty(frame[name], words))
+                gaps[name] = [empty, absent - empty]
+            if _absence_tells(made[1], labels):
+                notes.append(
+                    f"column '{name}' has no value in {absent} rows, which says much about the "
+                    f"target '{target}': if values are filled in once it is known, remove it with "
+                    f"'columns: {{drop: [{name}]}}'; if not, imputed values hide it: add a column "
+                    "that says where there are values"
+                )
+            if column.read:
+                read[name] = column.read
     notes += [f"column '{name}' left out: {reason}" for name, reason in left_out.items()]
     if not kinds:
         why = "; ".join(f"'{name}': {said}" for name, said in left_out.items())
         raise UserError(
-            f"{what}: no column beside the target '{raw.target}' is left" + f" ({why})" * bool(why)
+            f"{what}: no column beside the target '{target}' is left" + f" ({why})" * bool(why)
         )
 
-    taken[str(raw.target)] = labels
-    result = pd.DataFrame(taken, copy=False)
+    result = pd.DataFrame({**taken, target: labels}, copy=False)
     description = {
         "name": raw.name,
         "source": raw.source,
@@ -169,7 +144,7 @@ def normalise(
         "rows": len(result),
         "features": len(kinds),
         "missing": int(result[list(kinds)].isna().to_numpy().sum()),
-        "target": str(raw.target),
+        "target": target,
         "columns": kinds,
         "asked": asked,
         "of_rows": of_rows,
@@ -183,44 +158,52 @@ def normalise(
     return result, description
 
 
+def _with_target(
+    frame: "pd.DataFrame", target: str, task: str, classes, about: str, notes: list[str]
+) -> "pd.DataFrame":
+    """Leave out rows without a label or of other classes, and note how many."""
+    absent = frame[target].isna()
+    if task == REGRESSION:
+        absent |= frame[target].isin(MISSING)
+    if missing := int(absent.sum()):
+        frame = frame[~absent]
+        rows = f"{missing} row{'s' * (missing > 1)}"
+        notes.append(f"{rows} without a value of the target '{target}' left out")
+    if not classes:
+        return frame
+    labels = text(frame[target])
+    merged = _merged(labels, classes, about)
+    if others := int(merged.isna().sum()):
+        names = counted(labels[merged.isna()].value_counts().to_dict())
+        notes.append(f"rows left out, {others}, of classes that the study leaves out: {names}")
+    return frame.assign(**{target: merged})[merged.notna()]
+
+
 def row_values(
     name: str, role: str, values: "pd.Series", what: str, notes: list[str]
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and values of a column that divides or weights rows.
 
-    Parameters
-    ----------
-    name, role, values
-        The column, and one of ``roles.OF_ROWS``.
-    what
-        The column's place, for messages.
-    notes
-        To which notes are appended.
-
-    Raises
-    ------
-    UserError
-        If a value is missing or cannot have this role.
+    ``role`` is one of ``roles.OF_ROWS``, ``what`` the column's place in messages; ``notes`` are
+    added to. UserError if a value is missing or cannot have this role.
     """
-    numbers = ("weight", "fold")
-    wanted = "numeric" if role in numbers else "categorical" if role in ("group", "part") else None
+    wanted = {"weight": "numeric", "fold": "numeric", "time": None}.get(role, "categorical")
     made = Column(name, values, wanted, what, notes).typed()
     if isinstance(made, str):
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")
     kind, typed = made
     if role == "time" and kind not in ("date", "numeric"):
-        raise UserError(
-            f"{what}: cannot be the time of the rows: it holds neither dates nor numbers"
-        )
+        said = "cannot be the time of the rows: it holds neither dates nor numbers"
+        raise UserError(f"{what}: {said}")
     if lacking := int(typed.isna().sum()):
         raise UserError(
             f"{what}: has no value, or an infinite or unreadable one, in {lacking} "
             f"row{'s' * (lacking > 1)}; each row needs its {role}"
         )
-    if role == "weight" and not (typed > 0).all():
-        raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
     if role == "weight":
         least, most = WEIGHTS
+        if not (typed > 0).all():
+            raise UserError(f"{what}: has the weight {typed.min():g}; weights must be above 0")
         if (odd := typed[(typed < least) | (typed > most)]).size:
             raise UserError(
                 f"{what}: has the weight {odd.iloc[0]:g}; weights must be from {least:g} to "
@@ -232,12 +215,12 @@ def row_values(
                 f"column '{name}' weights rows so unequally that their effective number is "
                 f"{equal:.0f} of {len(typed)}"
             )
-    if role == "fold" and len(odd := typed[typed != typed.round()]):
-        raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
-    if role == "fold" and (far := typed.abs() >= EXACT).any():  # doubles merge some of them
-        raise UserError(
-            f"{what}: has the fold {values[far].iloc[0]}; folds are below {EXACT} in absolute value"
-        )
+    if role == "fold":
+        if len(odd := typed[typed != typed.round()]):
+            raise UserError(f"{what}: has the fold {odd.iloc[0]:g}; folds are integers")
+        if (far := typed.abs() >= digits.EXACT).any():  # doubles merge some of them
+            found = f"has the fold {values[far].iloc[0]}"
+            raise UserError(f"{what}: {found}; folds are below {digits.EXACT} in absolute value")
     if role == "part" and len(others := typed[~typed.isin(PARTS)]):
         raise UserError(f"{what}: has the part '{others.iloc[0]}'; parts are {', '.join(PARTS)}")
     return kind, typed
@@ -273,15 +256,7 @@ def write(frame: "pd.DataFrame", description: dict[str, Any], folder: Path) -> N
 class Stored:
     """The columns of ``dataset.parquet``, loaded lazily, with the interface of a frame.
 
-    Attributes
-    ----------
-    columns
-        Their names.
-
-    Raises
-    ------
-    Unusable
-        If the file is missing or damaged; also when a column is read.
+    Unusable if the file is missing or damaged; also when a column is read.
     """
 
     def __init__(self, path: Path):
@@ -306,8 +281,13 @@ def _labels(target, what: str) -> "pd.Series":
 
     if not len(target):
         raise UserError(f"{what}: has no values")
-    if not isinstance(target.dtype, pd.CategoricalDtype):
-        _check_regression(target, what)
+    if pd.api.types.is_datetime64_any_dtype(target.dtype):
+        raise UserError(f"{what}: holds dates; a target of classes is needed")
+    if not isinstance(target.dtype, pd.CategoricalDtype) and (distinct := many_numbers(target)):
+        raise UserError(
+            f"{what}: holds {distinct} distinct numbers; for a regression, "
+            "set 'metric: squared-error' in the study; otherwise, a target of classes is needed"
+        )
     if pd.api.types.is_float_dtype(target.dtype) and np.isinf(target.to_numpy("float64")).any():
         raise UserError(f"{what}: holds infinite values, which are not a class; remove them")
     labels = text(target)
@@ -340,8 +320,7 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
 
 def _words(labels, target: str) -> list[str]:
     """Note classes whose names are words for missing values."""
-    words = {w for w in labels.unique() if w in MISSING or stands_for_missing(w)}
-    words |= {word for word in labels.unique() if is_blank(word)}
+    words = [w for w in labels.unique() if w in MISSING or stands_for_missing(w) or is_blank(w)]
     counts = labels[labels.isin(words)].value_counts().sort_index()
     return [
         f"'{label}' is a class of the target '{target}', in {count} rows; a row without a label "
@@ -352,11 +331,11 @@ def _words(labels, target: str) -> list[str]:
 
 def _twins(labels) -> list[str]:
     """Return a note on the first two classes that are probably the same."""
-    if alike := twins(labels):
-        one, other, how = alike
-        both = f"classes '{one}' and '{other}' of the target"
-        return [f"{both} {how}; if they mean the same, write them the same way"]
-    return []
+    if not (alike := twins(labels)):
+        return []
+    one, other, how = alike
+    both = f"classes '{one}' and '{other}' of the target"
+    return [f"{both} {how}; if they mean the same, write them the same way"]
 
 
 def _empty(values, words: Mapping[str, int]) -> int:
@@ -384,32 +363,12 @@ def _absence_tells(values, labels) -> bool:
     return bool(2 * (len(labels) - right) <= len(labels) - labels.value_counts().iloc[0])
 
 
-def _check_regression(target, what: str) -> None:
-    import pandas as pd
-
-    if pd.api.types.is_datetime64_any_dtype(target.dtype):
-        raise UserError(f"{what}: holds dates; a target of classes is needed")
-    if distinct := many_numbers(target):
-        raise UserError(
-            f"{what}: holds {distinct} distinct numbers; for a regression, "
-            "set 'metric: squared-error' in the study; otherwise, a target of classes is needed"
-        )
-
-
 def many_numbers(target: "pd.Series") -> int:
     """Count the distinct values of a numeric target, if they are too many to be classes.
 
-    Parameters
-    ----------
-    target
-        Values without missing ones and dates.
-
-    Returns
-    -------
-    count
-        0 if the values can be classes: booleans; text other than numbers (perhaps with separators
-        or units) and words for missing values; at most :data:`MAX_INTEGERS` distinct integers or
-        :data:`MAX_FRACTIONS` distinct numbers.
+    0 if values (without missing ones and dates) can be classes: booleans; text other than numbers
+    (perhaps with separators or units) and words for missing values; at most :data:`MAX_INTEGERS`
+    distinct integers or :data:`MAX_FRACTIONS` distinct numbers.
     """
     import pandas as pd
 

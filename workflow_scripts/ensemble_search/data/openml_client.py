@@ -1,130 +1,39 @@
-"""OpenML: private copies per job, pins, and downloads limited in size and time.
+"""Data sets of OpenML: private copies per job, and pins.
 
-The openml client downloads into memory, without limits of size or time. It deletes a data set's
-cache folder if a download fails, leaves pickles in it, and only checks MD5 when downloading. So it
-never gets the user's cache and never downloads: both files of a data set are copied or downloaded
-to a temporary folder and checked there, and the client reads them from that folder.
+The openml client deletes a data set's cache folder if a download fails, and leaves pickles in it.
+So both files of a data set are copied from its cache or downloaded to a temporary folder, and
+checked there.
 """
 
 import contextlib
 import logging
-import math
-import os
 import re
-import shutil
-import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from http.client import HTTPException
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
-from urllib.parse import quote, urljoin, urlsplit
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from ensemble_search.data.openml_server import PERMANENT, Access, Failed, connected, parsed, short
 from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import read_arff
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.plugins import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 log = logging.getLogger(__name__)
 
-#: Address of an OpenML server. The client maps each part of the host name to a folder.
-ADDRESS = re.compile(
-    r"https?://([A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9A-Fa-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?"
-)
-# Server error codes after which retrying is useless: unknown id, no access, unknown name.
-PERMANENT = dict.fromkeys(("110", "111", "112"), "check the id") | {
-    "372": "check the name, its case and 'version:', or give the id"
-}
 CACHED = ("description.xml", "dataset.arff")
-MB = 1_000_000
-#: Maximum size of a description, which is read into memory; usual ones have a few kilobytes.
-DESCRIPTION_MB = 10
-MAX_REDIRECTS = 5
-
-
-@dataclass(frozen=True)
-class Access:
-    """How OpenML is reached.
-
-    Attributes
-    ----------
-    server
-        Address of the XML interface (default: the client's, https://www.openml.org/api/v1/xml).
-    cache
-        A filled cache folder of the client, read-only (default: the client's own).
-    tries
-        Attempts before the fetch fails.
-    max_mb
-        Maximum size of a data set's file, unpacked, in megabytes (10^6 bytes).
-    max_seconds
-        Maximum time for all attempts and the pauses between them.
-    min_kb_per_second
-        Minimum average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) per second;
-        slower attempts fail.
-    pause
-        Seconds to pause after the first failed attempt; doubled after every further one, up to 60.
-    timeout
-        An attempt fails after this many seconds without a byte from the server.
-    """
-
-    server: str | None = None
-    cache: str | None = None
-    tries: int = 5
-    max_mb: int = 2000
-    max_seconds: float = 3600.0
-    min_kb_per_second: float = 10.0
-    pause: float = 1.0
-    timeout: float = 60.0
-
-
-def access(settings: Mapping[str, Any]) -> Access:
-    """Create an :class:`Access`; an unknown key or a wrong value raises UserError."""
-    if not isinstance(settings, Mapping):
-        raise UserError(f"openml: {settings!r} is not a mapping, such as {{tries: 5}}")
-    known = [f.name for f in fields(Access)]
-    for key, value in settings.items():
-        if key not in known:
-            raise UserError(f"openml: unknown key '{key}'; {nearest(key, known)}")
-        if key in ("server", "cache"):
-            if value is not None and not isinstance(value, str):
-                raise UserError(f"openml.{key}: {value!r} is not text")
-        elif key in ("tries", "max_mb"):
-            if type(value) is not int or value < 1:
-                raise UserError(f"openml.{key}: {value!r} is not an integer from 1")
-        elif type(value) not in (int, float) or not 0 < value < math.inf:
-            raise UserError(f"openml.{key}: {value!r} is not a number above 0")
-    made = Access(**settings)
-    if made.server is not None and not ADDRESS.fullmatch(made.server):
-        raise UserError(
-            f"openml.server: {made.server!r} is not an address, such as "
-            "https://openml.example.org/api/v1/xml"
-        )
-    if made.cache is not None and not os.path.isdir(made.cache):
-        raise UserError(f"openml.cache: there is no folder '{made.cache}'")
-    return made
 
 
 def fetch(
     number: int, version: int | None, md5: str | None, how: Access, beside: Path | None = None
 ) -> Raw:
-    """Fetch a data set by its id.
+    """Fetch a data set by its id; cached files need no network.
 
-    Cached files need no network; the cache is read-only.
-
-    Parameters
-    ----------
-    number
-        Id at OpenML.
-    version, md5
-        Required version, and MD5 of the ARFF file; None: any.
-    how
-        Server, cache, retries and limits.
-    beside
-        Path beside which the temporary folder is created (default: in the system's temporary
-        folder). The next fetch with the same path removes folders left by a killed one.
+    ``version`` and ``md5``, that of the ARFF file, are required if given; ``beside`` is for
+    :func:`connected`.
 
     Raises
     ------
@@ -132,42 +41,39 @@ def fetch(
         If the data set cannot be reached, does not exist, exceeds the limits, does not match the
         pins, is damaged, or cannot be read as a classification data set.
     """
-    beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
-    with files.temporary_folder(beside) as root, client(how, root) as own:
-        import openml
-
-        cached = own.cache / "datasets" / str(number)
-        private = Path(openml.config.get_cache_directory()) / "datasets" / str(number)
-        private.mkdir(parents=True)
-        description, file = (private / name for name in CACHED)
-        if (cached / "description.xml").is_file():
-            for name in CACHED:
-                with contextlib.suppress(FileNotFoundError):
-                    shutil.copyfile(cached / name, private / name)
+    with connected(how, beside) as server:
+        what, cached = f"OpenML data set {number}", server.cache / "datasets" / str(number)
+        description, file = (server.folder / name for name in CACHED)
+        if (cached / CACHED[0]).is_file():
+            server.copy(cached, CACHED)
             try:
                 _described(description, number)
             except Failed as error:
                 raise UserError(
-                    f"OpenML data set {number}: '{cached / 'description.xml'}': {error}; "
+                    f"{what}: '{cached / CACHED[0]}': {error}; "
                     "remove the damaged folder and fetch it again"
                 ) from None
-        from_cache = file.is_file()
-        if not from_cache:
-            _download(number, description, file, how, own)
-        # Both files exist and are checked, so the client contacts no server.
-        dataset = openml.datasets.get_dataset(
-            number,
-            download_data=True,
-            download_qualities=False,
-            download_features_meta_data=False,
-        )
-        where = str(cached) if from_cache else own.server
-        found = files.md5(file)
-        log.info("OpenML data set %d is '%s', from %s", number, dataset.name, where)
-        what = f"OpenML data set {number} ('{dataset.name}')"
-        if version is not None and dataset.version != version:
+        where = str(cached) if file.is_file() else server.address
+        if not file.is_file():
+            known = description.is_file()
+
+            def once(ends: float) -> None:
+                if not known:
+                    server.ask(f"data/{number}", description, ends)
+                described = _described(description, number)
+                server.load(described["url"], file, how.max_mb, ends)
+                expected = described["md5_checksum"]
+                if expected and files.md5(file) != expected.lower():
+                    raise Failed("the downloaded file has not the MD5 that its description states")
+
+            server.retry(what, number, once)
+        described, found = _described(description, number), files.md5(file)
+        name, own_version, stated = (described[k] for k in ("name", "version", "md5_checksum"))
+        log.info("%s is '%s', from %s", what, name, where)
+        what = f"{what} ('{name}')"
+        if version is not None and int(own_version) != version:
             raise UserError(
-                f"{what}: expected version {version}, found version {dataset.version} in {where}; "
+                f"{what}: expected version {version}, found version {int(own_version)} in {where}; "
                 "correct 'version:' or the id"
             )
         if md5 is not None and found != md5:
@@ -175,57 +81,55 @@ def fetch(
                 f"{what}: expected MD5 {md5}, found {found} in {where}; "
                 "the data have changed, or 'md5:' is wrong"
             )
-        if dataset.md5_checksum and found != dataset.md5_checksum.lower():
+        if stated and found != stated.lower():
             raise UserError(
-                f"{what}: the file in {where} has MD5 {found}, its description says "
-                f"{dataset.md5_checksum}; remove the damaged folder and fetch it again"
+                f"{what}: the file in {where} has MD5 {found}, its description says {stated}; "
+                "remove the damaged folder and fetch it again"
             )
-        try:
-            frame = read_arff(file)
-        except UserError as error:
-            raise UserError(str(error).replace(f"file: '{file}'", what)) from None
-        return Raw(
-            frame=frame,
-            target=_target(dataset, frame, what),
-            name=dataset.name,
-            source={"openml": number},
-            version=dataset.version,
-            md5=found,
-            ignored=_ignored(dataset, frame),
-        )
+        frame = read_file(file, what)
+    target = described["default_target_attribute"]
+    if not target:
+        raise UserError(f"{what}: OpenML names no target for it; download it and use 'file:'")
+    if target not in frame:
+        raise UserError(f"{what}: its target '{target}' is not one of its columns")
+    return Raw(
+        frame=frame,
+        target=target,
+        name=name,
+        source={"openml": number},
+        version=int(own_version),
+        md5=found,
+        ignored=_ignored(described, frame),
+    )
+
+
+def read_file(path: Path, what: str) -> "pd.DataFrame":
+    """Read an ARFF file; errors name ``what`` instead of the temporary file."""
+    try:
+        return read_arff(path)
+    except UserError as error:
+        raise UserError(str(error).replace(f"file: '{path}'", what)) from None
 
 
 def find(name: str, version: int | None, how: Access, beside: Path | None = None) -> int:
-    """Find the id of a data set by name, in the cache, else among the server's active ones.
+    """Find a data set's id by its exact name, in the cache, else among the server's active ones.
 
-    Parameters
-    ----------
-    name
-        Exact name at OpenML.
-    version
-        Its version; None: there must be only one.
-    how, beside
-        See :func:`fetch`.
-
-    Raises
-    ------
-    UserError
-        If there is no match, or more than one, or the server cannot be reached.
+    UserError if there is no match, or more than one, or the server cannot be reached.
     """
     what = f"OpenML data set '{name}'"
-    beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
-    with files.temporary_folder(beside) as root, client(how, root) as own:
-        found, where = _in_cache(own.cache, name), str(own.cache)
+    with connected(how, beside) as server:
+        found, where = _in_cache(server.cache, name), str(server.cache)
         found = {number: its for number, its in found.items() if version in (None, its)}
         if not found:
-            where, asked = own.server, f"{own.server.rstrip('/')}/data/list/data_name/"
-            asked += quote(name, safe="") + (f"/data_version/{version}" if version else "")
+            where, asked = server.address, f"data/list/data_name/{quote(name, safe='')}"
+            asked += f"/data_version/{version}" if version else ""
 
             def once(ends: float) -> None:
-                load(asked, root / "list.xml", DESCRIPTION_MB, how, own, ends)
-                found.update(_listed(root / "list.xml", name))
+                path = server.folder / "list.xml"
+                server.ask(asked, path, ends)
+                found.update(_listed(path, name))
 
-            retry(what, len(name), once, how, own)
+            server.retry(what, len(name), once)
     if len(found) != 1:
         in_order = sorted(found.items(), key=lambda item: item[1])
         versions = [f"version {its} (id {number})" for number, its in in_order]
@@ -254,265 +158,17 @@ def _in_cache(cache: Path, name: str) -> dict[int, int]:
 
 def _listed(path: Path, name: str) -> dict[int, int]:
     """Versions by id of the data sets with a name in a server's list."""
-    import xmltodict
-
-    try:
-        content = xmltodict.parse(path.read_text(encoding="utf-8"), force_list=("oml:dataset",))
+    with parsed(path, "a list of OpenML data sets", force_list=("oml:dataset",)) as content:
         rows = content["oml:data"]["oml:dataset"]
         found = [(row["oml:name"], int(row["oml:did"]), int(row["oml:version"])) for row in rows]
-    except Exception:  # the parser raises various errors for invalid XML or entities
-        raise Failed("the answer is not a list of OpenML data sets") from None
     return {number: version for own, number, version in found if own == name}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The client's own settings: server, cache, and a key for the server it belongs to."""
-
-    server: str
-    cache: Path
-    key: str
-    key_for: str
-
-
-@contextlib.contextmanager
-def client(how: Access, folder: Path) -> Iterator[Settings]:
-    """Set the client to a private root; yield its own settings."""
-    import openml
-
-    config = openml.config
-    before = config.server, config._root_cache_directory
-    skip_parquet = os.environ.get("OPENML_SKIP_PARQUET")
-    try:
-        config.server = how.server or config.server
-        if how.cache is not None:
-            config.set_root_cache_directory(Path(how.cache).resolve())
-        cache = Path(config.get_cache_directory())
-        own = Settings(config.server, cache, config.apikey or "", before[0])
-        config.set_root_cache_directory(folder.resolve())
-        os.environ["OPENML_SKIP_PARQUET"] = "true"  # only the ARFF file has a checksum
-        yield own
-    finally:
-        config.server = before[0]
-        config.set_root_cache_directory(before[1])
-        if skip_parquet is None:
-            del os.environ["OPENML_SKIP_PARQUET"]
-        else:
-            os.environ["OPENML_SKIP_PARQUET"] = skip_parquet
-
-
-class Failed(Exception):
-    """A failed attempt: the reason, and a remedy if retrying is useless."""
-
-    def __init__(self, reason: str, remedy: str = ""):
-        super().__init__(reason)
-        self.remedy = remedy
-
-
-def _download(number: int, description: Path, file: Path, how: Access, own: Settings) -> None:
-    """Download description and data."""
-    known = description.is_file()
-
-    def attempt(ends: float) -> None:
-        if not known:
-            asked = f"{own.server.rstrip('/')}/data/{number}"
-            load(asked, description, DESCRIPTION_MB, how, own, ends)
-        described = _described(description, number)
-        load(described["url"], file, how.max_mb, how, own, ends)
-        expected = described["md5_checksum"]
-        if expected and files.md5(file) != expected.lower():
-            raise Failed("the downloaded file has not the MD5 that its description states")
-
-    retry(f"OpenML data set {number}", number, attempt, how, own)
-
-
-def retry(
-    what: str, number: int, once: Callable[[float], None], how: Access, own: Settings
-) -> None:
-    """Call ``once`` until it succeeds, with growing pauses; its argument is the deadline.
-
-    Raises
-    ------
-    UserError
-        If retrying is useless, or all attempts failed.
-    """
-    ends = time.monotonic() + how.max_seconds
-    for attempt in range(1, how.tries + 1):
-        log.info("%s: try %d of %d", what, attempt, how.tries)
-        try:
-            once(ends)
-            return
-        except Failed as error:
-            reason = str(error)
-            if error.remedy:
-                raise UserError(f"{what}: {reason}; {error.remedy}") from None
-        if attempt < how.tries:
-            # The id spreads retries of jobs that failed together over another half of the pause.
-            pause = min(60.0, how.pause * 2 ** (attempt - 1)) * (1 + number % 10 / 20)
-            if time.monotonic() + pause >= ends:
-                raise UserError(
-                    f"{what}: {reason}; not loaded within {how.max_seconds:g} s "
-                    "('openml.max_seconds')"
-                )
-            log.info("%s: %s; next try in %.1f s", what, reason, pause)
-            time.sleep(pause)
-    raise UserError(
-        f"{what}: no success in {how.tries} tries at {own.server}: {reason}; "
-        "without network, name a filled cache folder as 'openml.cache'"
-    )
-
-
-def load(url: str, path: Path, most_mb: int, how: Access, own: Settings, ends: float) -> None:
-    """Download a file, with limits on size, time and minimum speed.
-
-    Raises
-    ------
-    Failed
-        If the download fails.
-    OSError
-        If the file cannot be written.
-    """
-    with path.open("wb") as file:  # closing it ends an abandoned transfer
-        transfer = _Transfer(url, file, most_mb, how.timeout, own)
-        transfer.start()
-        since, before = time.monotonic(), 0
-        while transfer.is_alive():
-            transfer.join(min(1.0, how.timeout / 10))
-            now, received = time.monotonic(), transfer.received
-            if not transfer.is_alive():
-                break
-            if now >= ends:
-                raise Failed(
-                    f"not loaded within {how.max_seconds:g} s",
-                    "a larger 'openml.max_seconds' allows more",
-                )
-            if received and not before:  # the server may need time to prepare its response
-                since, before = now, received
-            elif now - since >= how.timeout:
-                if received == before:
-                    raise Failed(f"no answer within {how.timeout:g} s")
-                if received - before < how.min_kb_per_second * 1000 * (now - since):
-                    raise Failed(
-                        f"slower than {how.min_kb_per_second:g} kB/s ('openml.min_kb_per_second')"
-                    )
-                since, before = now, received
-    if transfer.error is not None:
-        raise _failure(transfer.error, how, own) from None
-
-
-class _Transfer(threading.Thread):
-    """A download in its own thread, so that a slow server cannot block the caller.
-
-    Attributes
-    ----------
-    received
-        Bytes so far, unpacked.
-    error
-        The exception that ended it, if any.
-    """
-
-    def __init__(self, url: str, file: BinaryIO, most_mb: int, timeout: float, own: Settings):
-        super().__init__(daemon=True)
-        self.received = 0
-        self.error: Exception | None = None
-        self._url, self._file, self._most_mb = url, file, most_mb
-        self._timeout, self._own = timeout, own
-
-    def run(self) -> None:
-        try:
-            self._follow()
-        except Exception as error:  # raised again in the waiting thread
-            self.error = error
-
-    def _follow(self) -> None:
-        import requests
-
-        url = _web_address(self._url)
-        with requests.Session() as session:
-            # Following a redirect, requests would read its whole body.
-            session.get_redirect_target = lambda resp: None  # type: ignore[method-assign]
-            for _ in range(MAX_REDIRECTS + 1):
-                # Other servers named by a study, description or redirect do not get the key.
-                own = self._own.key and _origin(url) == _origin(self._own.key_for)
-                key = {"api_key": self._own.key} if own else {}
-                with session.get(url, params=key, stream=True, timeout=self._timeout) as response:
-                    if not response.is_redirect:
-                        self._save(response)
-                        return
-                    url = _web_address(_joined(url, response.headers["Location"]), url)
-        raise Failed(f"more than {MAX_REDIRECTS} redirects")
-
-    def _save(self, response) -> None:
-        if response.status_code != 200:
-            raise _rejected(
-                response.status_code, next(response.iter_content(100_000), b""), self._url
-            )
-        too_large = Failed(
-            f"{short(self._url)} has more than {self._most_mb} MB",
-            "a larger 'openml.max_mb' allows more"
-            if self._most_mb != DESCRIPTION_MB
-            else "that is not a description of a data set",
-        )
-        announced = response.headers.get("Content-Length", "")
-        if announced.isdecimal() and float(announced) > self._most_mb * MB:
-            raise too_large
-        for chunk in response.iter_content(8192):  # unpacked
-            self.received += len(chunk)
-            if self.received > self._most_mb * MB:
-                raise too_large
-            self._file.write(chunk)
-
-
-def _web_address(url: str, before: str = "") -> str:
-    """Return an address if it is allowed; ``before`` is the address that redirects to it."""
-    try:
-        parts = urlsplit(url)
-        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:  # invalid port or bracket
-        right = False
-    if not right:
-        raise Failed(f"the server names {short(url)}, which is not an http(s) address")
-    if before.startswith("https:") and parts.scheme != "https":
-        raise Failed(f"the server redirects to {short(url)}, without encryption")
-    return url
-
-
-def _joined(url: str, to: str) -> str:
-    with contextlib.suppress(ValueError):
-        return urljoin(url, to)
-    return to
-
-
-def _origin(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
-
-
-def _rejected(status: int, body: bytes, url: str) -> Failed:
-    """Parse an error response of OpenML."""
-    import xmltodict
-
-    try:
-        error = xmltodict.parse(body)["oml:error"]
-        code, told = error["oml:code"], error["oml:message"]
-        more = error.get("oml:additional_information")
-    except Exception:  # the response may be anything
-        return Failed(f"the answer is not an OpenML description or file (status {status})")
-    told = short(f"{told} - {more}" if more else str(told))
-    if code in PERMANENT:
-        return Failed(f"{short(url)} answers: {told}", PERMANENT[code])
-    return Failed(told)
 
 
 def _described(path: Path, number: int) -> dict[str, Any]:
     """Check the used elements of a description; return them without their prefix."""
-    import xmltodict
-
-    try:
-        content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:data_set_description"]
-        found = {name: content.get(f"oml:{name}") for name in ELEMENTS}
-    except Exception:  # the parser raises various errors for invalid XML or entities
-        raise Failed("the answer is not an OpenML description") from None
+    with parsed(path, "an OpenML description") as content:
+        described = content["oml:data_set_description"]
+        found = {name: described.get(f"oml:{name}") for name in ELEMENTS}
     for name, right in ELEMENTS.items():
         if not right(found[name]):
             shown = short(str(found[name]))
@@ -552,52 +208,13 @@ ELEMENTS = {
 }
 
 
-def _failure(error: Exception, how: Access, own: Settings) -> Exception:
-    """Turn a transfer error into one short line; return disk errors unchanged."""
-    import requests
-    from urllib3.exceptions import HTTPError, ProtocolError
-
-    if not isinstance(error, (requests.RequestException, HTTPError, HTTPException, ValueError)):
-        return error
-    text = str(error)
-    if isinstance(error, requests.Timeout) or "timed out" in text.lower():
-        return Failed(f"no answer within {how.timeout:g} s")
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return Failed("the answer was cut short")
-    if isinstance(error, requests.exceptions.ContentDecodingError):
-        return Failed("the answer cannot be unpacked")
-    if isinstance(error, requests.ConnectionError):
-        if error.args and isinstance(error.args[0], ProtocolError):
-            return Failed("the connection was broken off, or the answer is not HTTP")
-        host = urlsplit(getattr(error.request, "url", "") or "").netloc
-        return Failed(f"no connection to {host or 'the server'}")
-    return Failed(short(text.replace(own.key or "\0", "...")) or type(error).__name__)
-
-
-def short(text: str) -> str:
-    """Make a server's message one printable line of at most 200 characters."""
-    text = " ".join(text.split())[:200]
-    return "".join(c if c.isprintable() else "?" for c in text)
-
-
-def _target(dataset, frame, what: str) -> str:
-    target = dataset.default_target_attribute
-    if not target:
-        raise UserError(f"{what}: OpenML names no target for it; download it and use 'file:'")
-    if target not in frame:
-        raise UserError(f"{what}: its target '{target}' is not one of its columns")
-    return target
-
-
-def _ignored(dataset, frame) -> dict[str, str]:
+def _ignored(described: Mapping[str, Any], frame: "pd.DataFrame") -> dict[str, str]:
     """Columns that OpenML marks as row ids or to be ignored; names may be joined by commas."""
     found: dict[str, str] = {}
-    for names, reason in (
-        (dataset.row_id_attribute, "OpenML marks it as a row id"),
-        (dataset.ignore_attribute, "OpenML marks it as to be ignored"),
-    ):
+    for key, reason in (("row_id", "a row id"), ("ignore", "to be ignored")):
+        names = described[f"{key}_attribute"]
         for joined in [names] if isinstance(names, str) else names or []:
             for name in [joined] if joined in frame else joined.split(","):
-                if name.strip() in frame and name.strip() != dataset.default_target_attribute:
-                    found.setdefault(name.strip(), reason)
+                if name.strip() in frame and name.strip() != described["default_target_attribute"]:
+                    found.setdefault(name.strip(), f"OpenML marks it as {reason}")
     return found

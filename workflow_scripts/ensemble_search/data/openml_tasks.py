@@ -1,10 +1,6 @@
 """Tasks and suites of OpenML: a data set with its target and folds, and lists of tasks."""
 
-import logging
-import shutil
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data import openml_client
-from ensemble_search.data.openml_client import DESCRIPTION_MB, Access, Failed, short
+from ensemble_search.data.openml_server import Access, Failed, connected, parsed, short
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import read_arff
-from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, TASKS
-
-log = logging.getLogger(__name__)
 
 #: Codes of task types at OpenML.
 TYPES = dict(zip(("1", "2"), TASKS, strict=True))
@@ -29,19 +21,7 @@ CACHED = ("task.xml", "datasplits.arff")
 
 @dataclass(frozen=True)
 class Task:
-    """Content of ``task.xml``.
-
-    Attributes
-    ----------
-    dataset
-        Id of the data set.
-    target
-        Name of its target.
-    task
-        ``classification`` or ``regression``.
-    url
-        Address of the splits.
-    """
+    """Content of ``task.xml``: ids, names, and the address of the splits."""
 
     dataset: int
     target: str
@@ -52,13 +32,8 @@ class Task:
 def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) -> Raw:
     """Fetch the data set of a task, with a column for the folds of its first repeat.
 
-    Parameters
-    ----------
-    source
-        ``openml_task``, its id, and optionally ``version`` and ``md5`` of the data set, and
-        ``task``.
-    how, beside
-        See ``openml_client.fetch``.
+    ``source`` has ``openml_task``, its id, and optionally ``version`` and ``md5`` of the data set,
+    and ``task``; ``how`` and ``beside`` are as in ``openml_client.fetch``.
 
     Raises
     ------
@@ -68,30 +43,21 @@ def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) ->
     """
     number = source["openml_task"]
     what = f"OpenML task {number}"
-    beside = beside or Path(tempfile.gettempdir(), "ensemble-search-openml")
-    with files.temporary_folder(beside) as root, openml_client.client(how, root) as own:
-        cached = own.cache / "tasks" / str(number)
-        description, splits = (root / name for name in CACHED)
-        for name in CACHED:
-            with suppress(FileNotFoundError):
-                shutil.copyfile(cached / name, root / name)
+    with connected(how, beside) as server:
+        description, splits = (server.folder / name for name in CACHED)
+        server.copy(server.cache / "tasks" / str(number), CACHED)
         known = description.is_file(), splits.is_file()
 
         def once(ends: float) -> None:
             if not known[0]:
-                asked = f"{own.server.rstrip('/')}/task/{number}"
-                openml_client.load(asked, description, DESCRIPTION_MB, how, own, ends)
+                server.ask(f"task/{number}", description, ends)
             about = read(description, number)
             if not known[1]:
-                openml_client.load(about.url, splits, how.max_mb, how, own, ends)
+                server.load(about.url, splits, how.max_mb, ends)
 
-        openml_client.retry(what, number, once, how, own)
+        server.retry(what, number, once)
         about = read(description, number)
-        try:
-            frame = read_arff(splits)
-        except UserError as error:
-            said = str(error).replace(f"file: '{splits}'", f"{what}: its splits")
-            raise UserError(said) from None
+        frame = openml_client.read_file(splits, f"{what}: its splits")
     wanted = source.get("task", CLASSIFICATION)
     if about.task != wanted:
         raise UserError(f"{what}: is a {about.task}, not a {wanted}; choose another metric or task")
@@ -113,52 +79,28 @@ def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) ->
 
 
 def read(path: Path, number: int) -> Task:
-    """Read a ``task.xml``.
-
-    Raises
-    ------
-    Failed
-        If it does not describe such a task.
-    UserError
-        If the task has another type.
-    """
-    import xmltodict
-
-    try:
-        content = xmltodict.parse(path.read_text(encoding="utf-8"))["oml:task"]
+    """Read a ``task.xml``: Failed if it does not describe this task, UserError for other types."""
+    with parsed(path, "an OpenML task") as answer:
+        content = answer["oml:task"]
         inputs = {own["@name"]: own for own in content["oml:input"]}
         data = inputs["source_data"]["oml:data_set"]
         kind, found = content["oml:task_type_id"], content["oml:task_id"]
         dataset, target = int(data["oml:data_set_id"]), data.get("oml:target_feature")
         procedure = inputs.get("estimation_procedure", {}).get("oml:estimation_procedure", {})
         url = procedure.get("oml:data_splits_url")
-    except Exception:  # the parser raises various errors for invalid XML or entities
-        raise Failed("the answer is not an OpenML task") from None
     if found != str(number):
         raise Failed(f"the answer describes task {short(str(found))}")
     if kind not in TYPES or not isinstance(target, str) or not isinstance(url, str):
-        raise UserError(
-            f"OpenML task {number}: is neither a classification nor a regression with splits"
-        )
+        said = "is neither a classification nor a regression with splits"
+        raise UserError(f"OpenML task {number}: {said}")
     return Task(dataset, target, TYPES[kind], url)
 
 
 def folds(splits: Any, rows: int, what: str) -> np.ndarray:
     """Return the fold whose test part contains each row, in the first repeat; -1 if none does.
 
-    Parameters
-    ----------
-    splits
-        Rows of ``datasplits.arff``: ``type``, ``rowid``, ``repeat``, ``fold``.
-    rows
-        Number of rows of the data set.
-    what
-        The task, for messages.
-
-    Raises
-    ------
-    UserError
-        If they are not folds of this number of rows, or a row is in the test parts of two folds.
+    ``splits`` are rows of ``datasplits.arff``: ``type``, ``rowid``, ``repeat``, ``fold``. UserError
+    if they are not folds of this number of rows, or a row is in the test parts of two folds.
     """
     wrong = f"{what}: its splits are not folds of the {rows} rows of its data set"
     if not {"type", "rowid", "repeat", "fold"} <= {*map(str, splits)}:
@@ -176,31 +118,19 @@ def folds(splits: Any, rows: int, what: str) -> np.ndarray:
 
 
 def suite(number: int, how: Access) -> list[int]:
-    """Fetch the ids of the tasks of a suite, ascending.
-
-    Raises
-    ------
-    UserError
-        If it cannot be reached, does not exist, or has no task.
-    """
-    import xmltodict
-
+    """Fetch the ids of a suite's tasks, ascending; UserError if there are none, or no answer."""
     what = f"OpenML suite {number}"
     if number < 1:
         raise UserError(f"{what}: ids are integers from 1 on")
-    beside = Path(tempfile.gettempdir(), "ensemble-search-openml")
     found: list[int] = []
-    with files.temporary_folder(beside) as root, openml_client.client(how, root) as own:
+    with connected(how) as server:
 
         def once(ends: float) -> None:
-            asked = f"{own.server.rstrip('/')}/study/{number}"
-            openml_client.load(asked, root / "study.xml", DESCRIPTION_MB, how, own, ends)
-            try:
-                content = xmltodict.parse((root / "study.xml").read_text(encoding="utf-8"))
+            path = server.folder / "study.xml"
+            server.ask(f"study/{number}", path, ends)
+            with parsed(path, "an OpenML suite of tasks") as content:
                 tasks = content["oml:study"]["oml:tasks"]["oml:task_id"]
                 found[:] = sorted(map(int, [tasks] if isinstance(tasks, str) else tasks))
-            except Exception:  # the parser raises various errors for invalid XML or entities
-                raise Failed("the answer is not an OpenML suite of tasks") from None
 
-        openml_client.retry(what, number, once, how, own)
+        server.retry(what, number, once)
     return found

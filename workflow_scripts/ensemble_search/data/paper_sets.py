@@ -11,15 +11,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PaperSet:
-    """A row of the table.
+    """A row of the table: name and sizes as printed (features without the target).
 
-    Attributes
-    ----------
-    name
-        Name in the paper's tables of results.
-        Sizes as printed; features without the target.
-    slack
-        Allowed difference from OpenML's number of rows. Default 0.
+    ``slack`` is the allowed difference from OpenML's number of rows.
     """
 
     name: str
@@ -51,20 +45,10 @@ IDS = {known.name: number for number, known in TABLE_5.items()}
 
 
 def check(number: int, raw: "Raw") -> None:
-    """Check that a data set has the size printed in the paper, if it is one of the paper's.
+    """Raise UserError if a data set of the paper has another size than that printed there.
 
-    Parameters
-    ----------
-    number
-        Id at OpenML.
-    raw
-        The data set as fetched, before a study's ``columns`` apply. Columns that OpenML does not
-        mark as features do not count.
-
-    Raises
-    ------
-    UserError
-        If rows, features or classes differ.
+    ``raw`` is as fetched, before a study's ``columns`` apply. Columns that OpenML does not mark as
+    features do not count.
     """
     known = TABLE_5.get(number)
     if known is None:

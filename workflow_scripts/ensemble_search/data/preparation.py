@@ -4,101 +4,86 @@ New rows are columns in the user's format: text of a CSV file, or numbers, boole
 of a frame. This module needs only NumPy: it is copied into delivered ensembles.
 """
 
-import datetime
 import math
 import numbers
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ensemble_search.data import readings
+from ensemble_search.data import cells, readings
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import MISSING
 
-#: How values of a column become numbers, dates or categories, if their kind does not determine it:
-#: a style of ``readings``, or one of these. Styles of numbers may have a unit.
-EIGHT_DIGITS = "dates of eight digits"
-DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
+#: How values of a column are read, if their kind does not determine it: a style of ``readings``, or
+#: one of ``cells``. Styles of numbers may have a unit.
 READ = {
-    "numeric": (DAYS, FROM_BOOLEANS),
-    "date": (*readings.DATES, EIGHT_DIGITS),
-    "categorical": (FROM_NUMBERS, FROM_BOOLEANS),
-    "text": (FROM_NUMBERS, FROM_BOOLEANS),
+    "numeric": (cells.DAYS, cells.FROM_BOOLEANS),
+    "date": (*readings.DATES, cells.EIGHT_DIGITS),
+    "categorical": (cells.FROM_NUMBERS, cells.FROM_BOOLEANS),
+    "text": (cells.FROM_NUMBERS, cells.FROM_BOOLEANS),
 }
 #: A word of a text, as scikit-learn's ``TfidfVectorizer`` finds them.
 WORD = re.compile(r"\b\w\w+\b")
-#: Characters without width: zero-width space, joiners, word joiner, byte order mark.
-INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
-#: Number of examples per kind in a note.
+#: What notes say of values, and the number of examples in a note.
+UNREADABLE = "that cannot be read, treated as missing"
+UNKNOWN = "that the training rows do not have, treated as none of theirs"
 EXAMPLES = 3
-#: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
-#: them.
-LARGEST = float(np.finfo(np.float32).max)
 #: Maximum of ln((1 + n) / (1 + rows with a word)) + 1 for n rows; the minimum is 1.
 LARGEST_IDF = 100.0
 #: Maximum number of restored columns, and of all their categories: a feature row takes 1 MiB.
 MOST = 2**17
 
 
-def days(dates: np.ndarray) -> np.ndarray:
-    """Days since the beginning of 1970, with the time as a fraction; NaN for a missing date."""
-    return (dates - np.datetime64(0, "us")) / np.timedelta64(1, "D")
-
-
-def microseconds(dates: np.ndarray) -> np.ndarray:
-    """Convert datetime64 to datetime64[us]; NaT if it exceeds 64 bits, where NumPy would wrap."""
-    made = dates.astype("M8[us]")
-    same = made.astype("M8[D]") == dates.astype("M8[D]")
-    return np.where(same, made, np.datetime64("NaT", "us"))
+def _of_known(compute: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """Compute numbers from dates; NaN for a missing date."""
+    return lambda dates: np.where(np.isnat(dates), np.nan, compute(dates).astype(float))
 
 
 def _since(dates: np.ndarray, unit: str, larger: str) -> np.ndarray:
     """Count full units since the beginning of the larger unit, from 0."""
     begun = dates.astype(f"M8[{unit}]")
-    counts = (begun - dates.astype(f"M8[{larger}]").astype(begun.dtype)).astype(float)
-    return np.where(np.isnat(dates), np.nan, counts)
-
-
-def _year(dates: np.ndarray) -> np.ndarray:
-    return np.where(np.isnat(dates), np.nan, dates.astype("M8[Y]").astype(float) + 1970)
-
-
-def _weekday(dates: np.ndarray) -> np.ndarray:
-    number = (dates.astype("M8[D]").astype(np.int64) + 3) % 7
-    return np.where(np.isnat(dates), np.nan, number.astype(float))
+    return begun - dates.astype(f"M8[{larger}]").astype(begun.dtype)
 
 
 #: Numeric parts of a date (datetime64[us]). The hour includes minutes as a fraction; weekdays start
 #: with Monday, 0.
-DATE_PARTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "year": _year,
-    "month": lambda dates: _since(dates, "M", "Y") + 1,
-    "day": lambda dates: _since(dates, "D", "M") + 1,
-    "weekday": _weekday,
-    "hour": lambda dates: _since(dates, "us", "D") / 1e6 / 3600,
-    "days": days,
+DATE_PARTS = {
+    "year": _of_known(lambda dates: dates.astype("M8[Y]").astype(float) + 1970),
+    "month": _of_known(lambda dates: _since(dates, "M", "Y").astype(float) + 1),
+    "day": _of_known(lambda dates: _since(dates, "D", "M").astype(float) + 1),
+    "weekday": _of_known(lambda dates: (dates.astype("M8[D]").astype(np.int64) + 3) % 7),
+    "hour": _of_known(lambda dates: _since(dates, "us", "D").astype(float) / 1e6 / 3600),
+    "days": cells.days,
 }
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Numeric features computed from one column, and their imputed values.
+class _Column:
+    """What columns of all kinds have: how words and texts are read, unless a kind differs."""
 
-    Attributes
-    ----------
-    name
-        Name of the column.
-    kind
-        ``numeric``, ``date`` or ``boolean``.
-    fills
-        Imputed values by feature: the column itself, or ``<column>.<part>`` of a date.
-    read
-        How its values are read, if the kind does not determine it.
+    name: str
+    kind: str
+    read: str | None
+    categorical: bool = False  # whether the features are categories
+    missing: Any = None  # the typed representation of a missing value
+
+    def typed(self, value: Any) -> Any:
+        """Convert a value, which is not missing, to a typed one; None if impossible."""
+        return cells.written(value, self.read)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a description for :meth:`Preparation.to_json`."""
+        return {"name": self.name, "kind": self.kind, **vars(self)}
+
+
+@dataclass(frozen=True)
+class Numbers(_Column):
+    """The numeric features of a ``numeric``, ``date`` or ``boolean`` column.
+
+    ``fills`` has the imputed values by feature: the column itself, or ``<column>.<part>`` of a
+    date. ``read`` is how values are read, if the kind does not determine it (:data:`READ`).
     """
 
     name: str
@@ -112,19 +97,18 @@ class Numbers:
         return list(self.fills)
 
     @property
-    def categorical(self) -> bool:
+    def categorical(self) -> bool:  # type: ignore[override]
         """Whether the features are categories."""
         return self.kind == "boolean"
 
-    def write(self, values: np.ndarray, out: np.ndarray) -> None:
-        """Write the features of typed values into columns.
+    @property
+    def missing(self) -> Any:
+        """The typed representation of a missing value."""
+        return np.datetime64("NaT", "us") if self.kind == "date" else math.nan
 
-        Parameters
-        ----------
-        values
-            float64 with NaN, or datetime64[us] with NaT, of shape (n,).
-        out
-            float64, of shape (n, len(features)).
+    def write(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Write the features of typed values, float64 with NaN or datetime64[us] with NaT, of shape
+        (n,), into ``out``, float64, of shape (n, len(features)).
         """
         for place, (feature, fill) in enumerate(self.fills.items()):
             own = values
@@ -134,47 +118,27 @@ class Numbers:
 
     def typed(self, value: Any) -> Any:
         """Convert a value, which is not missing, to a float or datetime64; None if impossible."""
-        if self.kind == "boolean" or self.read == FROM_BOOLEANS:
-            return _truth(value)
+        if self.kind == "boolean" or self.read == cells.FROM_BOOLEANS:
+            return cells.truth(value)
         if self.kind == "date":
-            return _date(value, self.read)
-        if self.read == DAYS:
-            date = _date(value, None)
-            return None if date is None else float(days(np.array([date]))[0])
-        return _number(value, self.read)
-
-    @property
-    def missing(self) -> Any:
-        """The typed representation of a missing value."""
-        return np.datetime64("NaT", "us") if self.kind == "date" else math.nan
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a description for :meth:`Preparation.to_json`."""
-        described = {"name": self.name, "kind": self.kind, "fills": dict(self.fills)}
-        return {**described, "read": self.read}
+            return cells.date(value, self.read)
+        if self.read == cells.DAYS:
+            date = cells.date(value, None)
+            return None if date is None else float(cells.days(np.array([date]))[0])
+        return cells.number(value, self.read)
 
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(_Column):
     """The one-hot features of a column.
 
-    Attributes
-    ----------
-    name
-        Name of the column.
-    words
-        Categories with a feature, in the order of the features.
-    rare
-        Known categories without a feature.
-    fill
-        The category for missing values, and for words for these (``names.MISSING``).
-    read
-        How its values are read, if they are not text.
+    ``words`` are the categories with a feature, in the order of the features, and ``rare`` known
+    ones without. ``fill`` is the category for missing values, and for words for these
+    (``names.MISSING``). ``read`` is how values are read, if they are not text.
     """
 
-    kind: ClassVar[str] = "categorical"
-    categorical: ClassVar[bool] = True
-    missing: ClassVar[Any] = None
+    kind = "categorical"
+    categorical = True
 
     name: str
     words: Sequence[str]
@@ -192,42 +156,26 @@ class Categories:
         known = {word: place for place, word in enumerate(self.words)}
         missing = known.get(self.fill, -1)
         places = np.array(
-            [known.get(word, missing if is_missing(word) else -1) for word in values.tolist()],
+            [
+                known.get(word, missing if cells.is_missing(word) else -1)
+                for word in values.tolist()
+            ],
             dtype=int,
         )
         rows = np.flatnonzero(places >= 0)
         out[:] = 0
         out[rows, places[rows]] = 1
 
-    def typed(self, value: Any) -> str | None:
-        """Convert a value, which is not missing, to a word; None for numbers that are too large."""
-        return _written(value, self.read)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a description for :meth:`Preparation.to_json`."""
-        own = {"words": list(self.words), "rare": list(self.rare), "fill": self.fill}
-        return {"name": self.name, "kind": self.kind, **own, "read": self.read}
-
 
 @dataclass(frozen=True)
-class Texts:
+class Texts(_Column):
     """The words of a text column: TF-IDF, as computed by scikit-learn's ``TfidfVectorizer``.
 
-    Attributes
-    ----------
-    name
-        Name of the column.
-    words
-        Words with a feature, in lower case.
-    idf
-        Inverse document frequency of each word.
-    read
-        How its values are read, if they are not text.
+    ``words`` are those with a feature, in lower case, and ``idf`` their inverse document
+    frequencies. ``read`` is how values are read, if they are not text.
     """
 
-    kind: ClassVar[str] = "text"
-    categorical: ClassVar[bool] = False
-    missing: ClassVar[Any] = None
+    kind = "text"
 
     name: str
     words: Sequence[str]
@@ -253,15 +201,6 @@ class Texts:
             for place, value in own.items():
                 out[row, place] = value / norm
 
-    def typed(self, value: Any) -> str | None:
-        """Convert a value, which is not missing, to text; None for numbers that are too large."""
-        return _written(value, self.read)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a description for :meth:`Preparation.to_json`."""
-        own = {"words": list(self.words), "idf": list(self.idf)}
-        return {"name": self.name, "kind": self.kind, **own, "read": self.read}
-
 
 Column = Numbers | Categories | Texts
 
@@ -275,12 +214,7 @@ def split_words(text: str | None) -> list[str]:
 class Preparation:
     """The fitted base preparation.
 
-    Attributes
-    ----------
-    columns
-        Columns in the order of their features.
-    names
-        Names of the columns, in the order of the user's data.
+    ``columns`` are in the order of their features, ``names`` in that of the user's data.
     """
 
     columns: Sequence[Column]
@@ -304,20 +238,10 @@ class Preparation:
         return found
 
     def write(self, typed: Callable[[str], np.ndarray], n: int) -> np.ndarray:
-        """Compute the features of typed columns.
+        """Compute the features of n rows, float64, of shape (n, p).
 
-        Parameters
-        ----------
-        typed
-            Returns a column by name: float64 with NaN, datetime64[us] with NaT, or words as objects
-            with None.
-        n
-            Number of rows.
-
-        Returns
-        -------
-        features
-            float64, of shape (n, p).
+        ``typed`` returns a column by name: float64 with NaN, datetime64[us] with NaT, or words as
+        objects with None.
         """
         X = np.empty((n, len(self.features)))
         for column, places in zip(self.columns, self.places().values(), strict=True):
@@ -325,26 +249,13 @@ class Preparation:
         return X
 
     def transform(self, columns: Mapping[str, Any]) -> tuple[np.ndarray, list[str]]:
-        """Compute the features of new rows.
+        """Compute the features of new rows, float64, of shape (n, p).
 
-        Parameters
-        ----------
-        columns
-            Values of every column in ``names``, of equal length: text as in a CSV file, or numbers,
-            booleans, dates and text. Other columns are ignored.
+        ``columns`` has the values of every column in ``names``, of equal length (else UserError):
+        text as in a CSV file, or numbers, booleans, dates and text. Other columns are ignored.
 
-        Returns
-        -------
-        features
-            float64, of shape (n, p).
-        notes
-            One line per column with unknown categories (all of its features are 0) or with values
-            that cannot be read (treated as missing, so imputed).
-
-        Raises
-        ------
-        UserError
-            If columns have different lengths.
+        Also return notes, one line per column with unknown categories (all of its features are 0)
+        or with values that cannot be read (treated as missing, so imputed).
         """
         lengths = {len(columns[name]) for name in self.names}
         if len(lengths) > 1:
@@ -366,13 +277,7 @@ class Preparation:
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> "Preparation":
-        """Restore a preparation.
-
-        Raises
-        ------
-        UserError
-            If it is not a result of :meth:`to_json`.
-        """
+        """Restore a preparation; raise UserError if it is not a result of :meth:`to_json`."""
         try:
             parts = described["columns"]
             words = sum(len(part.get(key, ())) for part in parts for key in ("words", "rare"))
@@ -390,49 +295,28 @@ class Preparation:
         return cls(columns, names)
 
 
-def word(value: Any) -> str:
-    """Write a category as text: integers without a decimal point, dates with a time."""
-    if isinstance(value, (np.datetime64, datetime.date)):
-        date = _date(value, None)
-        return str(value) if date is None else str(date.astype("M8[s]"))
-    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
-
-
-def _written(value: Any, read: str | None) -> str | None:
-    """Write a value, which is not missing, as text; None for numbers that are too large."""
-    number = _number(value, None) if read == FROM_NUMBERS else None
-    if number is not None:
-        whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return word(value if whole else number) if abs(number) <= LARGEST else None
-    truth = _truth(value) if read == FROM_BOOLEANS else None
-    if truth is not None:
-        return str(bool(truth))
-    try:
-        return word(value)
-    except ValueError:  # an integer with more digits than Python converts
-        return None
-
-
 def _restored(described: Mapping[str, Any]) -> Column:
     name, kind, read = _text(described["name"]), described["kind"], described["read"]
     styled = kind == "numeric" and isinstance(read, str) and readings.is_style(read)
     if read is not None and not styled and read not in READ.get(kind, ()):
         raise ValueError(f"'{name}' is read as {read!r}")
-    if kind == "categorical":
-        if not all(isinstance(described[key], list) for key in ("words", "rare")):
-            raise TypeError(f"the categories of '{name}' are not a list")
-        words, rare = ([_text(w) for w in described[key]] for key in ("words", "rare"))
-        if not words or len({*words, *rare}) < len(words) + len(rare):
-            raise ValueError(f"the categories of '{name}' are none, or one is there twice")
-        if described["fill"] not in (*words, *rare):
-            raise ValueError(f"the imputed value of '{name}' is none of its categories")
-        return Categories(name, words, rare, described["fill"], read)
-    if kind == "text":
-        words, idf = [_text(w) for w in described["words"]], list(described["idf"])
-        if not words or len(set(words)) < len(words) or len(words) != len(idf):
+    if kind in ("categorical", "text"):
+        keys = ("words", "rare") if kind == "categorical" else ("words",)
+        if not all(isinstance(described[key], list) for key in keys):
+            raise TypeError(f"the words of '{name}' are not a list")
+        words, *rare = ([_text(w) for w in described[key]] for key in keys)
+        known = [*words, *(rare[0] if rare else ())]
+        if not words or len(set(known)) < len(known):
             raise ValueError(f"the words of '{name}' are none, or one is there twice")
-        if not all(type(value) is float and 1 <= value <= LARGEST_IDF for value in idf):
+    if kind == "categorical":
+        if described["fill"] not in known:
+            raise ValueError(f"the imputed value of '{name}' is none of its categories")
+        return Categories(name, words, rare[0], described["fill"], read)
+    if kind == "text":
+        idf = list(described["idf"])
+        if len(idf) != len(words) or not all(
+            type(value) is float and 1 <= value <= LARGEST_IDF for value in idf
+        ):
             raise ValueError(
                 f"the frequencies of the words of '{name}' are not from 1 to {LARGEST_IDF:g}"
             )
@@ -441,7 +325,7 @@ def _restored(described: Mapping[str, Any]) -> Column:
         raise ValueError(f"'{name}' is of kind {kind!r}")
     fills = {_text(feature): fill for feature, fill in described["fills"].items()}
     known = [f"{name}.{part}" for part in DATE_PARTS] if kind == "date" else [name]
-    fine = all(type(fill) in (int, float) and abs(fill) <= LARGEST for fill in fills.values())
+    fine = all(type(fill) in (int, float) and abs(fill) <= cells.LARGEST for fill in fills.values())
     if not fills or not fine or not set(fills) <= set(known):
         raise ValueError(f"the imputed values of '{name}' are not numbers of its features")
     if kind == "boolean" and not set(fills.values()) <= {0, 1}:
@@ -459,53 +343,52 @@ def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
     """Convert the values of a column to typed ones; append notes on unusual ones."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(object), None)
-    array = values if isinstance(values, np.ndarray) else None
-    if array is not None and array.dtype.kind == "m":
-        array = array / np.timedelta64(1, "s")
-    if array is not None and column.kind == "numeric" and array.dtype.kind in "fiu":
+    array: Any = values if isinstance(values, np.ndarray) else None
+    code = "" if array is None else array.dtype.kind
+    if code == "m":
+        array, code = array / np.timedelta64(1, "s"), "f"
+    if column.kind == "numeric" and code in ("f", "i", "u"):
         own = array.astype(float)
-        usable = np.abs(own) <= LARGEST
-        odd = np.flatnonzero(~usable & ~np.isnan(own))
-        if len(odd):
-            notes.append(_unreadable(column.name, len(odd), [str(v) for v in np.unique(own[odd])]))
-        return np.where(usable, own, np.nan)
-    if array is not None and column.kind == "date" and array.dtype.kind == "M":
-        dates = microseconds(array)
-        odd = np.flatnonzero(np.isnat(dates) & ~np.isnat(array))
-        if len(odd):
-            notes.append(_unreadable(column.name, len(odd), list(map(str, np.unique(array[odd])))))
-        return dates
-    if array is not None and array.dtype.kind in "OUT":
-        cells = array.tolist()
-    else:
-        cells = list(values if array is None else array)
+        return _kept(column, own, np.abs(own) <= cells.LARGEST, np.isnan(own), own, notes)
+    if column.kind == "date" and code == "M":
+        own = cells.microseconds(array)
+        return _kept(column, own, ~np.isnat(own), np.isnat(array), array, notes)
+    listed = array.tolist() if code in ("O", "U", "T") else list(values if array is None else array)
     if column.kind == "numeric" and column.read in (None, readings.PLAIN):
-        own, read = readings.plain(cells)
-        read &= ~(np.abs(own) > LARGEST)
+        own, read = readings.plain(listed)
+        read &= ~(np.abs(own) > cells.LARGEST)
         rest = np.flatnonzero(~read)
         if len(rest):
-            own[rest] = _each(column, [cells[place] for place in rest.tolist()], notes)
+            own[rest] = _each(column, [listed[place] for place in rest.tolist()], notes)
         return own
-    return _each(column, cells, notes)
+    return _each(column, listed, notes)
 
 
-def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
+def _kept(column, own, usable, absent, given, notes: list[str]) -> np.ndarray:
+    """Replace unusable values by missing ones, and note those that were not absent."""
+    if len(odd := np.flatnonzero(~usable & ~absent)):
+        notes.append(_note(column, len(odd), UNREADABLE, [*map(str, np.unique(given[odd]))]))
+    return np.where(usable, own, column.missing)
+
+
+def _each(column: Column, values: list[Any], notes: list[str]) -> np.ndarray:
     """Convert values to typed ones, one by one; append notes on unusual ones."""
     # Each distinct value once; by type, too, because 1 == True.
     places: dict[Any, int] = {}
     try:
-        rows = [places.setdefault((type(cell), cell), len(places)) for cell in cells]
+        rows = [places.setdefault((type(cell), cell), len(places)) for cell in values]
     except TypeError:
-        if any(map(is_signalling, cells)):
-            cells = [None if is_signalling(cell) else cell for cell in cells]
-            return _each(column, cells, notes)
+        if any(map(cells.is_signalling, values)):
+            values = [None if cells.is_signalling(cell) else cell for cell in values]
+            return _each(column, values, notes)
         raise UserError(
             f"column '{column.name}' holds lists or the like; a value has to be text, a number, a "
             "boolean or a date"
         ) from None
-    found, unknown, unreadable = [], {}, {}
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
     by_number = _by_number(known) if known else {}
+    found: list[Any] = []
+    odd: dict[str, dict[int, str]] = {UNREADABLE: {}, UNKNOWN: {}}
     for place, (_, given) in enumerate(places):
         cell = getattr(given, "start_time", given)  # for a period
         # Known words stay unchanged: NA, in data not from a CSV file, or an integer beyond 2^53.
@@ -513,33 +396,24 @@ def _each(column: Column, cells: list[Any], notes: list[str]) -> np.ndarray:
         if isinstance(cell, str) and not itself:
             cell = cell.lstrip(" ")  # as in a CSV file, where pandas keeps the spaces
             itself = known is not None and cell in known
-        missing = not itself and is_missing(cell)
+        missing = not itself and cells.is_missing(cell)
         value: Any = cell if itself else None if missing else column.typed(cell)
-        if column.kind == "numeric" and value is not None and not abs(value) <= LARGEST:
+        if column.kind == "numeric" and value is not None and not abs(value) <= cells.LARGEST:
             value = None
         number = isinstance(cell, numbers.Real) and not isinstance(cell, bool)
         if known is not None and value not in known and number:
             value = by_number.get(cell, value)
         if value is None and not missing:
-            huge = isinstance(cell, int) and abs(cell) > LARGEST  # Python may not convert it
-            unreadable[place] = "a huge number" if huge else str(cell)
+            huge = isinstance(cell, int) and abs(cell) > cells.LARGEST  # Python may not convert it
+            odd[UNREADABLE][place] = "a huge number" if huge else str(cell)
         elif value is not None and known is not None and value not in known:
-            unknown[place] = str(cell)
+            odd[UNKNOWN][place] = str(cell)
         found.append(column.missing if value is None else value)
-    if unreadable:
-        count = sum(row in unreadable for row in rows)
-        notes.append(_unreadable(column.name, count, list(unreadable.values())))
-    if unknown:
-        notes.append(
-            f"column '{column.name}': {_values(sum(row in unknown for row in rows))} that the "
-            f"training rows do not have, treated as none of theirs: {_some(list(unknown.values()))}"
-        )
-    if column.missing is None:
-        made = np.empty(len(found), dtype=object)
-        made[:] = found
-    else:
-        made = np.array(found, dtype="M8[us]" if column.kind == "date" else float)
-    return made[np.array(rows, dtype=int)]
+    for what, own in odd.items():
+        if own:
+            notes.append(_note(column, sum(row in own for row in rows), what, [*own.values()]))
+    dtype = object if column.missing is None else "M8[us]" if column.kind == "date" else float
+    return np.array(found, dtype)[np.array(rows, dtype=int)]
 
 
 def _by_number(words: set[str]) -> dict[float, str]:
@@ -555,86 +429,6 @@ def _by_number(words: set[str]) -> dict[float, str]:
     return {number: alike[0] for number, alike in found.items() if len(alike) == 1}
 
 
-def _unreadable(name: str, count: int, examples: Sequence[str]) -> str:
-    return (
-        f"column '{name}': {_values(count)} that cannot be read, treated as missing: "
-        f"{_some(examples)}"
-    )
-
-
-def _values(count: int) -> str:
-    return f"{count} value{'s' * (count != 1)}"
-
-
-def _some(values: Sequence[str]) -> str:
-    more = ", ..." if len(values) > EXAMPLES else ""
-    return ", ".join(map(short, values[:EXAMPLES])) + more
-
-
-def is_missing(cell: Any) -> bool:
-    """Whether a value, or a word, means that a value is missing."""
-    if cell is None or type(cell).__name__ == "NAType":
-        return True
-    if not isinstance(cell, str):
-        return bool(cell != cell)  # noqa: PLR0124
-    return cell.lstrip(" ") in MISSING or is_blank(cell)
-
-
-def is_signalling(cell: Any) -> bool:
-    """Whether a value is a signalling NaN, which can be neither hashed nor compared."""
-    return isinstance(cell, Decimal) and cell.is_snan()
-
-
-def is_blank(text: str) -> bool:
-    """Whether a text has only white space and characters without width."""
-    return not text.translate(INVISIBLE).strip()
-
-
-def short(text: str) -> str:
-    """Quote a value for a message, truncated to 40 characters."""
-    return f"'{text}'" if len(text) <= 40 else f"'{text[:39]}…'"
-
-
-def _truth(value: Any) -> float | None:
-    """Convert a boolean to 1 or 0; None if it is not a boolean."""
-    if isinstance(value, str):
-        return readings.truth(value)
-    return float(value) if value in (0, 1) else None
-
-
-def _number(value: Any, style: str | None) -> float | None:
-    """Convert to a number; NaN if infinite, None if it is not a number."""
-    if isinstance(value, str):
-        number = readings.number(value, style or readings.PLAIN)
-        if number is None and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
-            return math.nan
-    else:
-        if isinstance(value, np.complexfloating):  # float() would drop the imaginary part
-            return None
-        try:
-            if isinstance(value, (datetime.timedelta, np.timedelta64)):
-                value = value / np.timedelta64(1, "s")
-            number = float(value)
-        except OverflowError:
-            return math.nan
-        except (TypeError, ValueError):
-            return None
-    return number if number is None or math.isfinite(number) else math.nan
-
-
-def _date(value: Any, style: str | None) -> np.datetime64 | None:
-    """Convert to a date; None if it is not a date."""
-    if style == EIGHT_DIGITS and not isinstance(value, (np.datetime64, datetime.date)):
-        number = _number(value, None)
-        value, style = ("" if number is None else f"{number:.0f}"), readings.ISO
-        value = f"{value[:4]}-{value[4:6]}-{value[6:]}"
-    if isinstance(value, str):
-        date = readings.date(value, style or readings.ISO)
-        return None if np.isnat(date) else date
-    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
-        value = value.astimezone(datetime.UTC).replace(tzinfo=None)
-    try:
-        made: Any = microseconds(np.array(np.datetime64(value)))[()]
-    except (TypeError, ValueError):
-        return None
-    return None if np.isnat(made) else made
+def _note(column: Column, count: int, what: str, examples: Sequence[str]) -> str:
+    some = ", ".join(map(cells.short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
+    return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}"

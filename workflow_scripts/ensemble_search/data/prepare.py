@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import checks, readings
+from ensemble_search.data.cells import is_missing
 from ensemble_search.data.preparation import (
     DATE_PARTS,
     WORD,
@@ -18,7 +19,6 @@ from ensemble_search.data.preparation import (
     Numbers,
     Preparation,
     Texts,
-    is_missing,
     split_words,
 )
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
@@ -52,8 +52,8 @@ DIVIDED = {
 KINDS = "numeric", "date", "boolean", "categorical", "text"
 #: Maximum number of features of a text column.
 MOST_WORDS = 200
-#: Mean number of words: many distinct values with at least the first are texts; all distinct ones
-#: with fewer than the second are names.
+#: Many distinct values with at least this mean number of words are texts; all distinct ones with
+#: fewer than the second are names.
 WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 #: Why a text column is dropped.
 WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
@@ -68,14 +68,15 @@ def make_split(
 ) -> tuple[Inputs, np.ndarray, dict[str, Any]]:
     """Split and prepare a normalised data set.
 
+    With folds, every training row is also a validation row. The preparation is fitted on all
+    training rows, without their labels, even if only a part of them is used.
+
     Parameters
     ----------
     frame, description
         Content of ``dataset.parquet`` and ``dataset.json``.
     settings
-        See ``rows.check_settings``. With folds, every training row is also a validation row, and
-        the preparation is fitted on all of them, without their labels. It is also fitted on all
-        training rows if only a part of them is used.
+        See ``rows.check_settings``.
 
     Returns
     -------
@@ -84,8 +85,8 @@ def make_split(
     test_labels
         int64 codes, or float64 standardised numbers, of the test rows, of shape (n_test,).
     description
-        Content of ``split.json``, without the checksum of the inputs; its key ``preparation`` has
-        the content of ``preparation.json``.
+        Content of ``split.json``, without the checksum of the inputs, and, as ``preparation``, of
+        ``preparation.json``.
 
     Raises
     ------
@@ -98,25 +99,18 @@ def make_split(
     X, preparation, dropped = prepare(parts, *own)
     notes = checks.notes(frame, description, rows)
     notes += [_as_dropped(note, dropped) for note in description.get("notes", [])]
-    if "train_rows" in settings:
-        own = labels[rows["train"]]
-        chosen = choose(
-            X["train"],
-            own,
-            classes,
-            settings["train_rows"],
-            settings["seed"],
-            settings.get("folds", 0),
-        )
+    n_folds = settings.get("folds", 0)
+    if part := settings.get("train_rows"):
+        known = X["train"], labels[rows["train"]], classes
+        chosen = choose(*known, part, settings["seed"], n_folds)
         rows["train"], X["train"] = rows["train"][chosen], X["train"][chosen]
     folds = np.empty(0, dtype=np.int64)
-    if "folds" in settings:
+    if n_folds:
         groups = of_rows["group"][rows["train"]] if "group" in of_rows else None
-        folds = fold_numbers(labels[rows["train"]], settings["folds"], groups)
+        folds = fold_numbers(labels[rows["train"]], n_folds, groups)
         rows["validation"], X["validation"] = rows["train"], X["train"]
-    weights = {}
-    if "weight" in of_rows:
-        weights = {WEIGHTS[part]: of_rows["weight"][rows[part]] for part in PARTS}
+    by_row = of_rows.get("weight")
+    weights = {} if by_row is None else {WEIGHTS[part]: by_row[rows[part]] for part in PARTS}
     inputs = Inputs(
         **{f"X_{part}": X[part] for part in PARTS},
         y_train=labels[rows["train"]],
@@ -153,30 +147,18 @@ def make_split(
 def divide(
     frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, float]]:
-    """Draw the rows of the parts.
-
-    Parameters
-    ----------
-    frame, description, settings
-        As for :func:`make_split`.
+    """Draw the rows of the parts; parameters and errors are as for :func:`make_split`.
 
     Returns
     -------
     rows
         As for ``rows.split_rows``.
-    labels
-        Class codes, or standardised numbers, of all rows.
-    classes
-        Labels by code; empty in regression.
+    labels, classes
+        Class codes, or standardised numbers, of all rows; labels by code, none in regression.
     of_rows
         Columns of ``roles.OF_ROWS`` by role: groups from 0, indices of parts, numbers.
     scale
         See :func:`standardised`; empty in classification.
-
-    Raises
-    ------
-    UserError
-        As ``rows.split_rows`` and :func:`standardised`.
     """
     target = frame[description["target"]]
     of_rows = {
@@ -194,53 +176,30 @@ def divide(
     return rows, labels, np.empty(0, dtype=str), of_rows, scale
 
 
-#: What :func:`reading` describes of a column.
-READING = ("column", "read as", "values missing", "becomes")
-#: Maximum number of columns shown on a page or card.
-SHOWN = 200
-#: Names of column kinds for people.
-CALLED = {
-    "numeric": "number",
-    "date": "date",
-    "boolean": "yes or no",
-    "categorical": "category",
-    "text": "text",
-}
+#: What :func:`reading` describes of a column, for how many columns, and the kinds' names there.
+READING, SHOWN = ("column", "read as", "values missing", "becomes"), 200
+CALLED = dict(zip(KINDS, ("number", "date", "yes or no", "category", "text"), strict=True))
 
 
 def reading(
     description: Mapping[str, Any], preparation: Preparation, dropped: Mapping[str, str]
 ) -> list[list[str]]:
-    """Describe how each column is read, and what it becomes.
+    """Describe how each column is read, and what it becomes: the entries :data:`READING` of each.
 
-    Parameters
-    ----------
-    description
-        Content of ``dataset.json``.
-    preparation, dropped
-        Results of :func:`prepare`.
-
-    Returns
-    -------
-    rows
-        One per column, in the order of the data, with the entries :data:`READING`.
+    ``description`` is the content of ``dataset.json``; ``preparation`` and ``dropped`` are results
+    of :func:`prepare`.
     """
     made = {column.name: column for column in preparation.columns}
     rows = []
     for name, kind in description["columns"].items():
         column, (empty, lost) = made.get(name), description.get("gaps", {}).get(name, (0, 0))
         read = description.get("read", {}).get(name)
+        called = CALLED[column.kind if column else kind]
+        called += f": {read}" if read and read != readings.PLAIN else ""
         missing = f"{empty} empty, {lost} others" if lost else f"{empty}" if empty else ""
         n = len(column.features) if column else 0
-        rows.append(
-            [
-                name,
-                CALLED[column.kind if column else kind]
-                + (f": {read}" if read and read != readings.PLAIN else ""),
-                missing,
-                f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}",
-            ]
-        )
+        becomes = f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}"
+        rows.append([name, called, missing, becomes])
     for role, column in description.get("of_rows", {}).items():
         rows.append([column["column"], CALLED[column["kind"]], "", f"no feature: {role} of rows"])
     left = description.get("left_out", {})
@@ -284,18 +243,9 @@ def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
 def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
     """Subtract the mean of the training rows, and divide by their standard deviation.
 
-    Returns
-    -------
-    values
-        float64, of shape (n,).
-    scale
-        ``mean`` and ``std``, which convert predictions back.
-
-    Raises
-    ------
-    UserError
-        If the training rows have a single value, or values too large or too small to square, or any
-        row's value is more than :data:`FARTHEST` standard deviations from the mean.
+    Also return ``mean`` and ``std``, which convert predictions back. UserError if the training rows
+    have a single value, or values too large or too small to square, or any row's value is more than
+    :data:`FARTHEST` standard deviations from the mean.
     """
     try:  # exact sums: NumPy's depend on the processor
         own = values[train].tolist()
@@ -355,17 +305,14 @@ def prepare(
     asked
         Roles that the study assigns, by column: a column declared categorical is not a code.
     read
-        How the user's values were read, by column (``preparation.Numbers.read``).
+        How the user's values were read, by column (``preparation.READ``).
 
     Returns
     -------
     X
-        By part: float64, of shape (n, p): numbers first, then dates, booleans, one-hot columns,
-        words.
-    preparation
-        The fitted preparation.
-    dropped
-        Dropped columns, including one-hot ones, with the reason.
+        By part: float64, of shape (n, p): numbers, then dates, booleans, one-hot columns, words.
+    preparation, dropped
+        The fitted preparation, and dropped columns, including one-hot ones, with the reason.
 
     Raises
     ------
@@ -408,7 +355,8 @@ def fit(
             if column.features:
                 fitted[name] = column
     if not fitted:
-        raise UserError(_nothing_left(dropped))
+        reasons = "; ".join(f"'{name}': {why}" for name, why in list(dropped.items())[:5])
+        raise UserError(f"split: the base preparation drops all columns of the data set: {reasons}")
     names = [name for name in kinds if name in fitted]
     return Preparation(list(fitted.values()), names), dropped
 
@@ -423,28 +371,18 @@ def width(frame: "pd.DataFrame", kinds: Mapping[str, str], asked: Mapping[str, s
 
 
 def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
-    """Decide how to use a categorical column.
+    """Decide how to use a categorical column, given its values without missing ones.
 
-    Parameters
-    ----------
-    present
-        Its values without missing ones; at least one.
-    asked
-        The role that the study assigns.
-
-    Returns
-    -------
-    kind
-        ``text`` if the study says so, if 80 % or more of the values are distinct, or if there are
-        more than ``MAX_CODES`` distinct ones with a mean of at least ``WORDS_OF_TEXT`` words; but
-        None if 80 % are distinct and nearly all are identifiers, or all are distinct and names (a
-        mean of fewer than ``WORDS_OF_NAME`` words). ``numeric`` for more than ``MAX_CODES`` codes,
-        otherwise ``categorical``.
+    ``text`` if the study asks for it, if 80 % or more of the values are distinct, or if there are
+    more than ``MAX_CODES`` distinct ones with a mean of at least ``WORDS_OF_TEXT`` words; but None
+    if 80 % are distinct and nearly all are identifiers, or all are distinct and names (a mean of
+    fewer than ``WORDS_OF_NAME`` words). ``numeric`` for more than ``MAX_CODES`` codes, otherwise
+    ``categorical``.
     """
     if asked == "text":
         return "text"
     distinct, words = present.nunique(), present.str.count(WORD.pattern).mean()
-    if too_distinct(distinct, len(present)):
+    if distinct >= MAX_UNIQUE_SHARE * len(present):
         names = distinct == len(present) and words < WORDS_OF_NAME
         return None if names or present.str.fullmatch(IDENTIFIER).mean() >= NEARLY else "text"
     if distinct > MAX_CODES and asked is None:
@@ -453,11 +391,6 @@ def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
         if words >= WORDS_OF_TEXT:
             return "text"
     return "categorical"
-
-
-def too_distinct(distinct: int, values: int) -> bool:
-    """Whether a categorical column has too many distinct values to be useful."""
-    return distinct >= MAX_UNIQUE_SHARE * values
 
 
 def varies(values: np.ndarray) -> bool:
@@ -472,19 +405,10 @@ def is_code(present: "pd.Series") -> bool:
 
 
 def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[Numbers, list[str]]:
-    """Fit the numeric features of a column.
+    """Fit the numeric features of a column on typed values of the training rows.
 
-    Parameters
-    ----------
-    train
-        Typed values of the training rows; see :func:`typed`.
-
-    Returns
-    -------
-    column
-        With the imputed values: medians, or the most frequent value for booleans.
-    constant
-        Features left out because they hardly vary.
+    Imputed values are medians, or the most frequent value of booleans. Also return the features
+    that are left out because they hardly vary.
     """
     parts = {name: train}
     if kind == "date":
@@ -506,9 +430,8 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
 def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categories, list[str]]:
     """Fit the one-hot features of a column; see :func:`numbers`.
 
-    If words for missing values are among the categories, these words and missing values form one
-    category, because pandas frames do not distinguish them. Otherwise, missing values count as the
-    most frequent category.
+    Missing values count as the most frequent category, or form one with words for them, if these
+    are among the categories, because pandas frames do not distinguish them.
     """
     counts = Counter(word for word in train.tolist() if word is not None)
     absent = {word: count for word, count in counts.items() if is_missing(word)}
@@ -567,17 +490,9 @@ def _columns(
         values = train[name].dropna()
         if values.empty:
             dropped[name] = "no value in the training rows"
-            continue
-        taken = use_of(values, asked.get(name)) if kind == "categorical" else kind
-        if taken is None:
-            dropped[name] = (
-                f"{values.nunique()} of {len(values)} values are distinct (names or identifiers)"
-            )
-        else:
+        elif taken := use_of(values, asked.get(name)) if kind == "categorical" else kind:
             use[taken].append(name)
+        else:
+            distinct = f"{values.nunique()} of {len(values)} values are distinct"
+            dropped[name] = f"{distinct} (names or identifiers)"
     return use, dropped
-
-
-def _nothing_left(dropped: Mapping[str, str]) -> str:
-    reasons = "; ".join(f"'{name}': {reason}" for name, reason in list(dropped.items())[:5])
-    return f"split: the base preparation drops all columns of the data set: {reasons}"

@@ -1,5 +1,6 @@
 """Interpret text as numbers with separators or units, as dates, or as booleans."""
 
+import datetime
 import math
 import re
 from collections import Counter
@@ -65,7 +66,7 @@ _WITH_UNIT = re.compile(
 _NUMBERS = {style: (_number(*separators), *separators) for style, separators in STYLES.items()}
 
 _TWELVE = re.compile(r"(.*[T ])(\d{1,2})(:\d{2}(?::\d{2})?) ?([AaPp])\.?[Mm]\.?", re.ASCII)
-_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?\d{2})?)?)?"
+_TIME = r"(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:Z|[+-]\d{2}(?::?[0-5]\d)?)?)?"
 #: Digits of a time that are not kept.
 NANOSECONDS = re.compile(r":\d{2}[.,]\d{6}\d*[1-9]", re.ASCII)
 _OFFSET = re.compile(r":\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
@@ -89,7 +90,6 @@ DATES = (ISO, DAY_FIRST, MONTH_FIRST, NAMED)
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
 #: Suffix of the style of texts of which only some have an offset.
 OFFSETS_AS_UTC = ", those without an offset as UTC"
-_ZONE = re.compile(r"(.*?)(Z|[+-]\d{2}(?::?\d{2})?)?", re.ASCII)
 _NAT = np.datetime64("NaT", "us")
 #: ISO 8601 durations, such as P3D or PT1H30M.
 DURATION = r"P(?=[\dT])(?:\d+(?:[.,]\d+)?[YMWD])*(?:T(?:\d+(?:[.,]\d+)?[HMS])+)?"
@@ -103,23 +103,15 @@ TRUTH = {"true": 1.0, "false": 0.0, "1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
 
 @dataclass(frozen=True)
 class Reading:
-    """One interpretation of words.
+    """One interpretation of words."""
 
-    Attributes
-    ----------
-    style
-        Its name in messages.
-    values
-        float64 or datetime64[us] by word; NaN or NaT for words that do not fit.
-    fits
-        bool by word: whether it fits.
-    share
-        Share of the values (words weighted by frequency) that fit.
-    """
-
+    #: Its name in messages.
     style: str
+    #: float64 or datetime64[us] by word; NaN or NaT for words that do not fit.
     values: np.ndarray
+    #: bool by word: whether it fits.
     fits: np.ndarray
+    #: Share of the values (words weighted by frequency) that fit.
     share: float
 
 
@@ -157,16 +149,8 @@ def _signed_first(text: str) -> str:
 def plain(cells: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     """Parse the plain numbers of a column at once: :func:`number` takes ten times as long.
 
-    Parameters
-    ----------
-    cells
-        Values of any type, of length n.
-
-    Returns
-    -------
-        float64, of shape (n,); NaN where a cell is empty or was not parsed.
-    read
-        bool, of shape (n,): which cells were parsed, those with ASCII numbers or empty text.
+    Returns float64 of shape (n,), NaN where a cell is empty or was not parsed, and bool of shape
+    (n,): which cells were parsed, those with ASCII numbers or empty text.
     """
     try:
         # For texts of these characters, float() accepts the same as the pattern of plain numbers.
@@ -217,23 +201,13 @@ def date(text: str, style: str) -> np.datetime64:
     year, month, day = (match[group].zfill(2) for group in order)
     if len(year) == 2:
         year = f"{19 if int(year) >= CENTURY else 20}{year}"
-    after = _ZONE.fullmatch(match[5])
-    assert after is not None  # the pattern of the date guarantees it
-    time, zone = after.groups()
-    time = time.replace(",", ".")
-    # Further digits of the fraction are truncated.
-    time = re.sub(r"(\.\d{6})\d+", r"\1", re.sub(r"^[T ](\d:)", r"T0\1", time).replace(" ", "T"))
-    try:
-        made = np.datetime64(f"{year}-{month}-{day}{time}", "us")
+    time = re.sub(r"^[T ](\d:)", r"T0\1", match[5])
+    try:  # further digits of a fraction are truncated
+        made = datetime.datetime.fromisoformat(f"{year}-{month}-{day}{time}")
+        offset = np.timedelta64(made.utcoffset() or 0, "us")
+        return np.datetime64(made.replace(tzinfo=None), "us") - offset
     except ValueError:  # no such day or time
         return _NAT
-    hours, minutes = int(zone[1:3]) if zone and zone != "Z" else 0, 0
-    if zone and zone != "Z":
-        minutes = int(zone[3:].lstrip(":") or 0)
-        if hours > 23 or minutes > 59:
-            return _NAT
-    offset = np.timedelta64(60 * hours + minutes, "m")
-    return made + offset if zone and zone[0] == "-" else made - offset
 
 
 def _of_24_hours(text: str) -> str:
@@ -260,19 +234,11 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     """Parse words as numbers, in every style that fits the largest share.
 
     Besides plain numbers, numbers with the most frequent unit are tried: a currency, which some
-    words may omit, or ``%`` or up to four letters after each number.
-    Parameters
-    ----------
-    words
-        Distinct texts.
-    weights
-        How often each occurs.
+    words may omit, or ``%`` or up to four letters after each number. ``words`` are distinct texts,
+    ``weights`` how often each occurs.
 
-    Returns
-    -------
-    readings
-        Those with the largest share, with different values; empty if nothing fits. Plain numbers
-        with decimal points are never ambiguous.
+    Returns the readings with the largest share, with different values; none if nothing fits. Plain
+    numbers with decimal points are never ambiguous.
     """
     found = []
     own = unit(words, weights)

@@ -20,12 +20,9 @@ ROLES = ("drop", "numeric", "categorical", "date", "text", *OF_ROWS)
 
 
 def check(columns: Any, where: str) -> None:
-    """Check that roles are lists of names, with each name in one role; ``where`` is their key.
+    """Check that roles are lists of names, each in one role; UserError with one line per mistake.
 
-    Raises
-    ------
-    UserError
-        With one line per mistake.
+    ``where`` is the key of the roles.
     """
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is not a mapping, such as {{drop: [id]}}")
@@ -50,10 +47,7 @@ def check(columns: Any, where: str) -> None:
 def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], target: str) -> None:
     """Check that columns with a role are among ``names``, and do not include the target.
 
-    Raises
-    ------
-    UserError
-        With one line, starting with the key, per invalid column; or if no feature is left.
+    UserError with one line, starting with the key, per invalid column; or if no feature is left.
     """
     known, problems = set(names), []
     for role, listed in columns.items():

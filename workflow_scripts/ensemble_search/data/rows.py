@@ -86,14 +86,9 @@ def split_rows(
         Labels by code, for the message; None for data without classes.
     settings
         See :func:`check_settings`.
-    groups
-        int, of shape (n,): group of every row, from 0.
-    times
-        Numbers, of shape (n,).
-    parts
-        int, of shape (n,): part of every row, an index in :data:`PARTS`.
-    folds
-        Integers, of shape (n,): fold of every row; rows with negative ones are never test rows.
+    groups, times, parts, folds
+        Of shape (n,): the group of every row, from 0; its time; its part, an index in
+        :data:`PARTS`; its fold (rows with negative ones are never test rows).
 
     Returns
     -------
@@ -192,21 +187,8 @@ def deal(
     so that each gets large and small groups. Groups next to each other in this order are shuffled,
     or the larger ones of them would all go to the largest part.
 
-    Parameters
-    ----------
-    codes
-        int, of shape (n,): class of every row, from 0.
-    groups
-        int, of shape (n,): group of every row, from 0.
-    shares
-        Of shape (n_parts,), sum 1.
-    rng
-        For the order.
-
-    Returns
-    -------
-    parts
-        int, of shape (n,): part of every row.
+    ``codes`` and ``groups`` are the class and group of every row, from 0, of shape (n,), as is the
+    result, its part; ``shares`` are of shape (n_parts,) and sum to 1.
     """
     counts = np.zeros((groups.max() + 1, codes.max() + 1))
     np.add.at(counts, (groups, codes), 1)
@@ -280,20 +262,10 @@ def _wanted(settings: Mapping[str, Any]) -> str:
 def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = None) -> np.ndarray:
     """Assign rows in random order to stratified folds whose sizes differ by at most one.
 
-    Parameters
-    ----------
-    labels
-        Class codes or numbers, of shape (n,); see :func:`strata`.
-    folds
-        Number of folds.
-    groups
-        int, of shape (n,): groups, from 0; each stays in one fold, and the sizes may differ more.
-
-    Returns
-    -------
-    numbers
-        int64, of shape (n,): fold of every row, from 0. A class of two or more rows is in more than
-        one fold, but perhaps not with groups.
+    ``labels`` are class codes or numbers, of shape (n,); see :func:`strata`. Each of the
+    ``groups``, int from 0, of shape (n,), stays in one fold, and the sizes may differ more. Returns
+    the fold of every row, from 0, int64, of shape (n,). A class of two or more rows is in more than
+    one fold.
 
     Raises
     ------
@@ -324,19 +296,9 @@ def fold_numbers(labels: np.ndarray, folds: int, groups: np.ndarray | None = Non
 def share_of_rows(labels: np.ndarray, share: float) -> np.ndarray:
     """Choose a stratified share of training rows, nested: larger shares contain smaller ones.
 
-    It depends only on the order of the rows, which the split has randomised.
-
-    Parameters
-    ----------
-    labels
-        Class codes or numbers, of shape (n,); see :func:`strata`.
-    share
-        In (0, 1]; at least one row of each class is chosen.
-
-    Returns
-    -------
-    rows
-        int, ascending: round(share * n) rows, or as many as there are classes.
+    It depends only on the order of the rows, which the split has randomised. ``labels`` are class
+    codes or numbers, of shape (n,); see :func:`strata`. ``share`` is in (0, 1]. The rows are
+    ascending: round(share * n) of them, or as many as there are classes, one at least of each.
     """
     present, inverse = np.unique(strata(labels), return_inverse=True)
     place = np.empty(len(labels))  # relative rank of a row within its class, from 0 to 1

@@ -26,12 +26,7 @@ def is_readable() -> bool:
 def header(path: Path) -> list[str]:
     """Read the names of the columns: the first row; the first may be that of pandas' index.
 
-    Raises
-    ------
-    Unreadable
-        If it is not an Excel file, or its first row is empty.
-    OSError
-        If the file cannot be read.
+    Raises Unreadable if it is not an Excel file, or its first row is empty, or OSError.
     """
     names = ["" if value is None else str(value) for value in next(_rows(path), [])]
     if not names:
@@ -43,12 +38,7 @@ def values(path: Path) -> list[list[Any]]:
     """Read the rows below the names, all of one length: None in empty cells, text of errors.
 
     Beside other values of a column, TRUE and FALSE are text, as in a CSV file: 1 and 0 would be
-    numbers that nobody wrote.
-
-    Raises
-    ------
-    Unreadable, OSError
-        As :func:`header`; also if there are too many cells.
+    numbers that nobody wrote. Errors are as in :func:`header`, or that there are too many cells.
     """
     rows = list(_rows(path))
     while rows and not rows[-1]:
@@ -67,10 +57,7 @@ def values(path: Path) -> list[list[Any]]:
 def unsaved(path: Path) -> dict[str, int]:
     """Count formulas that no program has calculated and saved, which read as empty, by column.
 
-    Raises
-    ------
-    Unreadable, OSError
-        As :func:`header`.
+    Errors are as in :func:`header`.
     """
     if not _has_formulas(path):
         return {}

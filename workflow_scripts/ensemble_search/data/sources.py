@@ -17,15 +17,7 @@ from typing import Any
 
 from ensemble_search.data import paper_sets, roles
 from ensemble_search.data.raw import Raw
-from ensemble_search.data.table_files import (
-    FORMATS,
-    INDEX,
-    NOTES,
-    ROUNDED,
-    WORDED,
-    WORDS,
-    readable,
-)
+from ensemble_search.data.table_files import FORMATS, readable
 from ensemble_search.data.text_files import kind as extension
 from ensemble_search.data.text_files import stem
 from ensemble_search.runtime.errors import UserError
@@ -53,12 +45,8 @@ BUNDLED: dict[str, tuple[str, ...]] = {
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     """Return the kind of a source, one of :data:`KEYS`, and check its keys and values.
 
-    ``where`` is the source's place in the study, for messages.
-
-    Raises
-    ------
-    UserError
-        If there is not exactly one of these, a key is unknown, or a value has the wrong type.
+    ``where`` is the source's place in the study, for messages. UserError if there is not exactly
+    one kind, a key is unknown, or a value has the wrong type.
     """
     if not isinstance(source, Mapping):
         raise UserError(f"{where}: {source!r} is not a mapping, such as {{openml: 772}}")
@@ -82,7 +70,7 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
     for key in ("file", "test", "target", "sklearn", "md5", "task"):
         if key in source and not isinstance(source[key], str):
             raise UserError(f"{where}.{key}: {source[key]!r} is not text")
-        if not source.get(key, "").isascii() and _unencodable(source[key]):
+        if _unencodable(source.get(key, "")):
             raise UserError(f"{where}.{key}: '{source[key]}' is not Unicode text; rename it")
     if kind == "file" and not source.get("target"):
         raise UserError(f"{where}.target: is missing; name the column that is to be predicted")
@@ -126,11 +114,7 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
 
 
 def _unencodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return True
-    return False
+    return text.encode(errors="ignore").decode() != text
 
 
 def source_key(source: Mapping[str, Any]) -> str:
@@ -139,12 +123,7 @@ def source_key(source: Mapping[str, Any]) -> str:
     ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of paths and target>``, or, for
     a name at OpenML, ``openml-<name>-<8 hex digits of name and version>``. ``columns``, ``classes``
     and another ``target`` at OpenML append 8 hex digits each; ``task: regression`` appends that
-    word. At most 255 characters.
-
-    Raises
-    ------
-    UserError
-        As :func:`source_kind`.
+    word. At most 255 characters. Errors are as in :func:`source_kind`.
     """
     kind = source_kind(source)
     word = f"-{REGRESSION}" if source.get("task") == REGRESSION else ""
@@ -170,16 +149,10 @@ def read(
     openml: Mapping[str, Any] | None = None,
     beside: Path | None = None,
 ) -> Raw:
-    """Read a data set from its source.
+    """Read a data set from its source, as in a study.
 
-    Parameters
-    ----------
-    source
-        As in a study.
-    openml
-        How OpenML is reached: fields of ``Access``.
-    beside
-        Path beside which downloads are stored temporarily (default: in the temporary folder).
+    ``openml`` says how OpenML is reached: fields of ``Access``. Downloads are stored temporarily
+    beside the path ``beside`` (default: in the temporary folder).
 
     Raises
     ------
@@ -189,10 +162,10 @@ def read(
     """
     kind = source_kind(source)
     if kind == "openml":
-        from ensemble_search.data import openml_client
+        from ensemble_search.data import openml_client, openml_server
 
         number, version, md5 = source["openml"], source.get("version"), source.get("md5")
-        how = openml_client.access(openml or {})
+        how = openml_server.access(openml or {})
         if isinstance(number, str):
             number = openml_client.find(number, version, how, beside)
         raw = openml_client.fetch(number, version, md5, how, beside)
@@ -200,9 +173,9 @@ def read(
             paper_sets.check(number, raw)
         return _with_target(raw, source["target"]) if "target" in source else raw
     if kind == "openml_task":
-        from ensemble_search.data import openml_client, openml_tasks
+        from ensemble_search.data import openml_client, openml_server, openml_tasks
 
-        how = openml_client.access(openml or {})
+        how = openml_server.access(openml or {})
         return openml_tasks.fetch(source, how, beside)
     if kind == "file":
         if "test" in source:
@@ -226,19 +199,14 @@ def local_files(source: Mapping[str, Any]) -> list[Path]:
 
 
 def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
-    """Read a CSV, Parquet or ARFF file; a relative path starts at the working directory.
+    """Read a CSV, Parquet, ARFF or Excel file; a relative path starts at the working directory.
 
     CSV is UTF-8, else Latin-1, possibly compressed by gzip; the separator is detected from its
     header (``text_files.SEPARATORS``). Empty fields and the words in ``names.MISSING`` are missing
     values, except None in columns of text. Read as text are: the target of a CSV, in which only
     empty fields are missing; columns with values such as ``01``, which would lose their zeros; and
-    ``as_text``.
-
-    Raises
-    ------
-    UserError
-        If there is no such file or column, the file cannot be read, or a column name is missing or
-        duplicated.
+    ``as_text``. UserError if the file cannot be read, has no such target, or a column without a
+    name or with that of another.
     """
     from ensemble_search.runtime import files
 
@@ -249,16 +217,12 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
         md5 = files.md5(path)
         frame = reader(path, target, as_text) if as_text else reader(path, target)
         if _state(path) != before:
-            raise UserError(
-                f"file: '{name}' was changed while it was read; run again when it is whole"
-            )
+            said = "was changed while it was read; run again when it is whole"
+            raise UserError(f"file: '{name}' {said}")
     shown = path.name if path.is_absolute() else path.as_posix()
-    index = dict.fromkeys(frame.attrs.pop(INDEX, ()), "pandas stored it as the index")
-    source = {"file": shown, "target": target}
-    words, rounded = frame.attrs.pop(WORDS, {}), frame.attrs.pop(ROUNDED, {})
-    worded, notes = frame.attrs.pop(WORDED, []), frame.attrs.pop(NOTES, [])
-    read = {"missing": words, "rounded": rounded, "worded": worded, "notes": notes}
-    return Raw(frame, target, stem(path), source, md5=md5, ignored=index, **read)
+    source, read = {"file": shown, "target": target}, frame.attrs
+    frame.attrs = {}
+    return Raw(frame, target, stem(path), source, md5=md5, **read)
 
 
 def _with_test_file(source: Mapping[str, Any]) -> Raw:
@@ -291,12 +255,9 @@ def _of_test(reader: Callable[[str, str], Any], name: str, target: str) -> Any:
 
 
 def check_test_file(file: str, test: str, target: str) -> None:
-    """Check by headers that a file of test rows has the columns of the other file.
+    """Check by headers that a file of test rows has the format and the columns of the other file.
 
-    Raises
-    ------
-    UserError
-        As :func:`check_file`, or if the formats or the columns differ.
+    Errors are as in :func:`check_file`, or that they differ.
     """
     names = check_file(file, target)
     others = _of_test(check_file, test, target)
@@ -316,17 +277,9 @@ def _state(path: Path) -> tuple:
 
 
 def check_file(name: str, target: str) -> list[str]:
-    """Check, by its header only, that a file can be read and has the target.
+    """Check, by its header only, that a file can be read and has the target; return its columns.
 
-    Returns
-    -------
-    names
-        Names of its columns.
-
-    Raises
-    ------
-    UserError
-        As :func:`from_file`, without reading the rows.
+    Errors are as in :func:`from_file`, but for those in rows.
     """
     path = _existing(name)
     header, _ = FORMATS[extension(path)]
@@ -340,9 +293,8 @@ def _existing(name: str) -> Path:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character
-        raise UserError(
-            f"file: there is no file '{name}' (relative paths start at {Path.cwd()})"
-        ) from None
+        said = f"there is no file '{name}' (relative paths start at {Path.cwd()})"
+        raise UserError(f"file: {said}") from None
     except OSError as error:
         raise UserError(f"file: '{name}' cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(mode):
@@ -354,12 +306,7 @@ def _existing(name: str) -> Path:
 def from_sklearn(name: str) -> Raw:
     """Load a data set that scikit-learn ships (:data:`BUNDLED`), with names of classes as labels.
 
-    The target of ``diabetes`` is a number.
-
-    Raises
-    ------
-    UserError
-        If scikit-learn does not ship it.
+    The target of ``diabetes`` is a number. UserError if there is no such data set.
     """
     if name not in BUNDLED:
         raise UserError(f"sklearn: there is no '{name}'; {nearest(name, list(BUNDLED))}")

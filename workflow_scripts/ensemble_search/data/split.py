@@ -85,13 +85,7 @@ class Inputs:
 
 
 def load_inputs(path: str | Path) -> Inputs:
-    """Read ``inputs.npz``; ``path`` is the file or its folder.
-
-    Raises
-    ------
-    Unusable
-        If the file is missing or damaged.
-    """
+    """Read ``inputs.npz`` (the file, or its folder); Unusable if it is missing or damaged."""
     path = Path(path)
     path = path / "inputs.npz" if path.is_dir() else path
     names = [own.name for own in fields(Inputs) if own.name not in WEIGHTS.values()]
@@ -99,13 +93,7 @@ def load_inputs(path: str | Path) -> Inputs:
 
 
 def checked_inputs(folder: Path) -> Inputs:
-    """Read ``inputs.npz`` and check its arrays against ``split.json``.
-
-    Raises
-    ------
-    Unusable
-        If a file is missing or damaged, or they do not belong together.
-    """
+    """Read ``inputs.npz``; Unusable if it is missing, damaged, or not that of ``split.json``."""
     path = Path(folder) / "inputs.npz"
     inputs = load_inputs(path)
     if inputs.checksum() != read_json(Path(folder) / "split.json").get("checksum"):

@@ -28,20 +28,10 @@ def choose(
 ) -> np.ndarray:
     """Choose training rows (Dodge's proposal, Section 4, for the k-DPPs).
 
-    Parameters
-    ----------
-    X
-        Prepared features of all training rows, of shape (n, p).
-    labels
-        Class codes, int, or numbers, of shape (n,).
-    classes
-        Labels by code; empty in regression.
-    settings
-        ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel`` (see docs/studies.md).
-    seed
-        Seed of the draw.
-    folds
-        Number of folds that the rows are divided into; default 0, none.
+    ``X`` are prepared features of all training rows, of shape (n, p); ``labels`` class codes, int,
+    or numbers, of shape (n,); ``classes`` labels by code, empty in regression. ``settings`` has
+    ``share``, in (0, 1), and ``by``; for a k-DPP also ``kernel`` (see docs/studies.md). The rows
+    will be divided into ``folds`` folds, if any.
 
     Returns
     -------
@@ -90,23 +80,9 @@ def diverse_bags(
 ) -> list[np.ndarray]:
     """Draw bags of training rows; see ``ensembles.diverse_bagging.DiverseBagging``.
 
-    Parameters
-    ----------
-    X, labels
-        As in :func:`choose`.
-    bags
-        Number of bags.
-    share
-        Number of rows of a bag, as a share of all n.
-    by
-        ``k-dpp``, ``separate``, ``markov`` or ``uniform``.
-    seed
-        Seed of the draws.
-
-    Returns
-    -------
-    rows
-        One array per bag, of max(1, floor(share * n)) distinct rows; 0.29 * 100 gives 29 here.
+    ``X`` and ``labels`` are as in :func:`choose`; ``share`` is a bag's part of all n rows; ``by``
+    is ``k-dpp``, ``separate``, ``markov`` or ``uniform``. Each bag has max(1, floor(share * n))
+    distinct rows; 0.29 * 100 gives 29 here.
 
     Raises
     ------
@@ -159,10 +135,7 @@ def _bag_size(rows: int, share: float) -> int:
 def kernel(settings: Mapping[str, Any], task: str) -> str:
     """Return the ``kernel`` of a k-DPP of training rows, or the default for the task.
 
-    Raises
-    ------
-    UserError
-        If it needs classes, and the task is a regression.
+    Raises UserError if it needs classes, and the task is a regression.
     """
     if task != REGRESSION:
         return settings.get("kernel") or "product"

@@ -1,19 +1,22 @@
-"""Readers of CSV, Parquet and ARFF files; errors name the file and what is wrong with it."""
+"""Readers of CSV, Parquet, ARFF and Excel files; errors name the file and what is wrong with it.
+
+The ``attrs`` of a frame that is read are fields of ``raw.Raw``.
+"""
 
 import csv
 import json
 import os
 import re
 import zlib
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ensemble_search.data import arff, file_limits, sheets, text_files
+from ensemble_search.data import arff, digits, file_limits, sheets, text_files
 from ensemble_search.data.file_limits import Unreadable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
@@ -42,36 +45,29 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
-#: Attributes of a frame: the columns that pandas stored as its index; the words treated as missing,
-#: with counts, by column; and the fractions that lost digits, the columns with words and the notes
-#: for the user, as in ``raw.Raw``.
-INDEX, WORDS, ROUNDED, WORDED, NOTES = "index", "words", "rounded", "worded", "notes"
+#: Why the column of an index is no feature.
+STORED = "pandas stored it as the index"
 #: Integers with at least this many characters may lose digits in double precision.
 LONG = 16
 #: Fractions with at most this many characters may be names, such as versions.
 SHORT = 6
-#: A version.
-VERSION = re.compile(r"\d+\.\d+", re.ASCII)
-#: A plain number that may be an integer with a point between thousands: 1.200.
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 #: A code that looks like an integer, perhaps with an exponent.
 CODE = re.compile(r"0\d+([eE]\d+)?", re.ASCII)
 
 
-def csv_header(path: Path, target: str) -> list[str]:
+def csv_header(path: Path, target: str, tried: Sequence[str] = text_files.ENCODINGS) -> list[str]:
     """Read and check the names of the columns of a CSV file; see ``sources.from_file``."""
     with readable(path, "CSV"):
         _check_start(path)
-        for encoding in text_files.ENCODINGS:
+        for encoding in tried:
             with suppress(UnicodeDecodeError), text_files.text(path, encoding) as stream:
                 _, names = next(_rows(*_separated(stream, target)), (0, None))
                 break
         else:
             raise Unreadable("line 1 is neither UTF-8 nor Latin-1 text; save it as UTF-8")
     if names and re.match(r"sep=.?$", names[0]):
-        raise UserError(
-            f"file: line 1 of '{path}' is for Excel; remove it: line 1 must name columns"
-        )
+        said = "is for Excel; remove it: line 1 must name columns"
+        raise UserError(f"file: line 1 of '{path}' {said}")
     if not names:
         found = "is empty" if names is None else "begins with an empty line"
         raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
@@ -79,9 +75,7 @@ def csv_header(path: Path, target: str) -> list[str]:
         raise UserError(f"file: '{path}' begins with two byte order marks; remove one")
     if not names[0]:
         names[0] = text_files.INDEX
-    _check_names(path, names)
-    _check_target(path, target, names)
-    return names
+    return _check_names(path, names, target)
 
 
 def _separated(stream: IO[str], target: str) -> tuple[Iterator[str], str]:
@@ -101,20 +95,22 @@ def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]
         except StopIteration:
             return
         except csv.Error as error:
-            raise Unreadable(
-                f"line {first}: {error}; is a quote not closed, or not doubled?"
-            ) from None
+            said = f"line {first}: {error}; is a quote not closed, or not doubled?"
+            raise Unreadable(said) from None
         yield rows.line_num, row
 
 
-def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.DataFrame":
-    """Read a CSV file, with attributes WORDS and ROUNDED; see ``sources.from_file``."""
+def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.DataFrame":
+    """Read a CSV file; see ``sources.from_file``."""
     import pandas as pd
 
     header = csv_header(path, target)
     with readable(path, "CSV"):
-        seen = _Words(header)
         encoding = text_files.encoding(path)
+    if encoding == text_files.LATIN_1:  # also if line 1 is UTF-8
+        header = csv_header(path, target, [encoding])
+    seen = {name: _Seen() for name in header}
+    with readable(path, "CSV"):
         with _text(path, encoding) as stream:
             lines, separator = _separated(stream, target)
             # pandas would silently truncate or pad rows that do not fit
@@ -126,14 +122,15 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                     )
                 file_limits.check_cells(rows, len(header))
                 if rows > 1:  # a column may be called 01, or nan
-                    seen.look_at(row)
-        words = {header[i]: dict(counts) for i, counts in seen.missing.items()}
-        versions = {name: said for i, name in enumerate(header) if (said := seen.versions(i))}
-        as_text = [target, *(header[i] for i in seen.codes | seen.large), *also_text]
-        as_text += versions
+                    _look_at(seen.values(), row)
+        words = {name: dict(own.missing) for name, own in seen.items() if own.missing}
+        codes = {name for name, own in seen.items() if own.code}
+        large = {name for name, own in seen.items() if own.large} - codes
+        versions = {
+            n: said for n, o in seen.items() if (said := digits.like_versions(o.short, not o.long))
+        }
 
         def read(missing: Iterable[str], **options: Any) -> pd.DataFrame:
-            listed = {name: sorted(missing) for name in header}
             # Pass a stream, not the name, which may look like a URL.
             with text_files.opened(path) as stream:
                 return pd.read_csv(
@@ -143,31 +140,21 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
                     index_col=False,
                     keep_default_na=False,
                     low_memory=False,
-                    na_values={**listed, target: [""]},
+                    na_values={**dict.fromkeys(header, sorted(missing)), target: [""]},
                     skipinitialspace=True,
                     **options,
                 )
 
+        as_text = [target, *codes, *large, *also_text, *versions]
         frame = read(MISSING, dtype=dict.fromkeys(as_text, "str"))
-        none = [
-            name
-            for name, dtype in frame.dtypes.items()
-            if name != target and NONE in words.get(name, ()) and dtype == "str"
-        ]
-        if none:
+        words.pop(target, None)
+        if none := [n for n, own in words.items() if NONE in own and frame[n].dtype == "str"]:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
-    others = {target, *(header[i] for i in seen.codes), *versions}
-    texts = [name for name, dtype in frame.dtypes.items() if dtype == "str"]
-    frame.attrs[WORDED] = [name for name in texts if name not in others]
-    for i in seen.large - seen.codes:
-        if header[i] not in (target, *also_text):
-            frame[header[i]] = exact(frame[header[i]])
-    words.pop(target, None)
-    frame.attrs[WORDS] = words
-    frame.attrs[INDEX] = [text_files.INDEX] if header[0] == text_files.INDEX != target else []
-    notes = []
-    if encoding == text_files.LATIN_1:
-        notes.append("the file is not UTF-8 text: read as Latin-1 (Windows-1252)")
+    for name in large - {target, *also_text}:
+        frame[name] = digits.exact(frame[name])
+    others = {target, *codes, *versions}
+    latin = encoding == text_files.LATIN_1
+    notes = ["the file is not UTF-8 text: read as Latin-1 (Windows-1252)"] if latin else []
     notes += [
         f"column '{name}' has {said}; if they are names, read them as such with "
         f"columns: {{categorical: [{name}]}}"
@@ -176,83 +163,42 @@ def read_csv(path: Path, target: str, also_text: Iterable[str] = ()) -> "pd.Data
     ]
     notes += [
         f"column '{name}' {said}"
-        for i, name in enumerate(header)
-        if name not in also_text and (said := seen.thousands(i, frame[name]))
+        for name, own in seen.items()
+        if name not in also_text and (said := own.thousands(frame[name]))
     ]
-    if notes:
-        frame.attrs[NOTES] = notes
-    frame.attrs[ROUNDED] = {header[i]: tuple(found) for i, found in seen.rounded.items()}
+    frame.attrs = {
+        "missing": words,
+        "rounded": {name: tuple(own.rounded) for name, own in seen.items() if own.rounded},
+        "worded": [n for n in header if n not in others and frame[n].dtype == "str"],
+        "ignored": {text_files.INDEX: STORED} if header[0] == text_files.INDEX != target else {},
+        "notes": notes,
+    }
     return frame
 
 
-class _Words:
-    """Properties of a CSV file's fields that pandas does not report.
+class _Seen:
+    """Properties of a CSV column's fields that pandas does not report."""
 
-    Attributes
-    ----------
-    codes
-        Columns with a code such as 01234 or 012E4, which is not a number.
-    large
-        Columns with an integer that pandas may round.
-    missing
-        Words for missing values, with counts, by column.
-    rounded
-        Number of fractions that lose digits, and the first of them, by column.
-    short
-        Fractions of at most :data:`SHORT` characters, such as 1.1 and 1.10, by column.
-    long
-        Columns with longer fractions, which are not versions.
-    grouped
-        Number of fractions such as 1.200, and the first of them, by column.
-    pointed
-        Columns with other fractions.
-    """
+    def __init__(self) -> None:
+        #: Whether one is a code such as 01234 or 012E4, which is not a number.
+        self.code = False
+        #: Whether one is an integer that pandas may round.
+        self.large = False
+        #: Words for missing values, with counts.
+        self.missing: Counter[str] = Counter()
+        #: Number of fractions that lose digits, and the first of them.
+        self.rounded: list[Any] = []
+        #: Fractions of at most SHORT characters, such as 1.1 and 1.10; whether there are longer
+        #: ones, which are not versions.
+        self.short, self.long = set[str](), False
+        #: Number of fractions such as 1.200, and the first of them; whether there are others.
+        self.grouped, self.pointed = list[Any](), False
 
-    def __init__(self, header: Sequence[str]):
-        self.codes: set[int] = set()
-        self.large: set[int] = set()
-        self.missing: dict[int, Counter[str]] = defaultdict(Counter)
-        self.rounded: dict[int, list[Any]] = {}
-        self.short: dict[int, set[str]] = defaultdict(set)
-        self.long: set[int] = set()
-        self.grouped: dict[int, list[Any]] = {}
-        self.pointed: set[int] = set()
-
-    def look_at(self, row: Sequence[str]) -> None:
-        """Add a row."""
-        for i, word in enumerate(row):
-            if not word:
-                continue
-            if (len(word) > arff.DIGITS or word.find("-", 2) > 0) and arff.rounds(word):
-                self.rounded.setdefault(i, [0, word])[0] += 1
-            if word in MISSING:
-                self.missing[i][word] += 1
-            elif word[0] == "0":
-                if CODE.fullmatch(word):
-                    self.codes.add(i)
-            elif "." in word:
-                if len(word) <= SHORT:
-                    self.short[i].add(word)
-                else:
-                    self.long.add(i)
-                if i not in self.pointed:
-                    if THOUSANDS.fullmatch(word):
-                        self.grouped.setdefault(i, [0, word])[0] += 1
-                    else:
-                        self.pointed.add(i)
-            elif len(word) >= LONG and i not in self.large and arff.INTEGER.fullmatch(word):
-                self.large.add(i)
-
-    def versions(self, i: int) -> str | None:
-        """Describe a column's fractions if they may be versions."""
-        return like_versions(self.short.get(i, set()), i not in self.long)
-
-    def thousands(self, i: int, column: "pd.Series") -> str | None:
-        """Describe a column's numbers if points may separate their thousands."""
+    def thousands(self, column: "pd.Series") -> str | None:
+        """Describe the column's numbers if points may separate their thousands."""
         import pandas as pd
 
-        count, word = self.grouped.get(i, (0, ""))
-        if not count or i in self.pointed or count == column.count():
+        if not self.grouped or self.pointed or self.grouped[0] == column.count():
             return None
         values = pd.to_numeric(column, errors="coerce")
         if values.count() < column.count():
@@ -260,56 +206,32 @@ class _Words:
         values = values.astype(float).abs()
         # 0.125 is a fraction, but is not among the words with a point that were looked at.
         whole = not ((values > 0) & (values < 1)).any()
-        return like_thousands(values.max(), word) if whole else None
+        return digits.like_thousands(values.max(), self.grouped[1]) if whole else None
 
 
-def like_versions(words: set[str], lone: bool = True) -> str | None:
-    """Describe words that may be versions, not fractions: 1.10, beside 1.1, or (``lone``) 1.9."""
-    ending = [word for word in sorted(words) if word[-1] == "0" and word[-2:] != ".0"]
-    for word in ending:
-        if word[:-1] in words:
-            return f"'{word[:-1]}' and '{word}', which are the same number"
-    if not (lone and all(map(VERSION.fullmatch, words))):
-        return None
-    # Numbers with trailing zeros have the same number of digits.
-    fewest = min((len(word) - word.index(".") for word in words), default=0)
-    for word in ending:
-        if len(word) - word.index(".") > fewest:
-            return f"'{word}', which is the number {word.rstrip('0')}, beside shorter ones"
-    return None
-
-
-def like_thousands(largest: float, word: str) -> str | None:
-    """Describe plain numbers that may have points between thousands: 1.200 beside 950.
-
-    Fractions and integers occur, and all fractions match :data:`THOUSANDS`. Below 100, they are
-    more probably fractions.
-
-    Parameters
-    ----------
-    largest
-        Largest absolute number.
-    word
-        One of the fractions.
-    """
-    if not 100 <= largest < 1000:
-        return None
-    return (
-        f"has {word}, read as a fraction, beside integers below 1000: if points separate "
-        f"thousands, write {word.replace('.', '')}"
-    )
-
-
-def exact(column: "pd.Series") -> "pd.Series":
-    """Convert text to numbers, with exact integers; return it unchanged if any is not a number."""
-    import pandas as pd
-
-    words = column.where(column != NONE)
-    try:
-        made = [None if pd.isna(word) else arff.number(word) for word in words]
-    except ValueError:
-        return column
-    return pd.Series(made, index=column.index, dtype=object)
+def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
+    """Add a row to what is known of the columns."""
+    for own, word in zip(columns, row, strict=False):
+        if not word:
+            continue
+        if (len(word) > digits.DIGITS or word.find("-", 2) > 0) and digits.rounds(word):
+            own.rounded = [own.rounded[0] + 1, own.rounded[1]] if own.rounded else [1, word]
+        if word in MISSING:
+            own.missing[word] += 1
+        elif word[0] == "0":
+            own.code = own.code or CODE.fullmatch(word) is not None
+        elif "." in word:
+            if len(word) <= SHORT:
+                own.short.add(word)
+            else:
+                own.long = True
+            if not own.pointed:
+                if digits.THOUSANDS.fullmatch(word):
+                    own.grouped = [own.grouped[0] + 1, own.grouped[1]] if own.grouped else [1, word]
+                else:
+                    own.pointed = True
+        elif len(word) >= LONG and not own.large:
+            own.large = digits.INTEGER.fullmatch(word) is not None
 
 
 def parquet_header(path: Path, target: str) -> list[str]:
@@ -329,17 +251,14 @@ def parquet_header(path: Path, target: str) -> list[str]:
         index = _pandas_index((schema.metadata or {}).get(b"pandas", b"{}"))
     columns = [column for column in schema if column.name not in index or index[column.name]]
     names = [column.name for column in columns]
-    _check_names(path, names)
-    _check_target(path, target, names)
+    _check_names(path, names, target)
     for column in columns:
-        if column.name == target and (kind := _no_label(column)):
+        if kind := _unusable(column, column.name == target):
             raise UserError(
                 f"target: column '{target}' of '{path}' holds {kind}; "
                 "a target must be numbers (a regression), text or booleans: convert it"
-            )
-        if kind := _no_feature(column):
-            raise UserError(
-                f"file: column '{column.name}' of '{path}' holds {kind}; "
+                if column.name == target
+                else f"file: column '{column.name}' of '{path}' holds {kind}; "
                 "only numbers, booleans, dates and text can be used: convert or remove it"
             )
     return names
@@ -355,36 +274,26 @@ def _pandas_index(metadata: bytes) -> dict[str, bool]:
             return {name: not re.fullmatch(r"__index_level_\d+__", name) for name in names}
     except (ValueError, AttributeError, RecursionError):
         pass
-    raise Unreadable(
-        "what pandas wrote into it about its index is damaged; write it again (index=False)"
-    )
+    raise Unreadable("what pandas wrote about its index is damaged; write it again (index=False)")
 
 
-def _no_label(column: "pa.Field") -> str | None:
-    """Describe the content of a Parquet column if its values cannot be labels."""
+def _unusable(column: "pa.Field", as_label: bool) -> str | None:
+    """Describe the content of a Parquet column if it cannot be used as a feature, or as labels."""
     import pyarrow as pa
 
-    types, values = pa.types, _values(column)
-    if _extension(column) in ("pandas.period", "pandas.interval"):
-        return _extension(column)
+    types, values, extension = pa.types, _values(column), _extension(column)
+    if extension in ("pandas.period", "pandas.interval"):
+        return extension if as_label else None
     # A date of any type is a point in time; as a class, it is treated as a mistake.
-    if types.is_temporal(values):
+    if as_label and types.is_temporal(values):
         return str(values)
-    return "no values" if types.is_null(values) else _no_feature(column)
-
-
-def _no_feature(column: "pa.Field") -> str | None:
-    """Describe the content of a Parquet column if it cannot be used."""
-    import pyarrow as pa
-
-    if extension := _extension(column):
-        return None if extension in ("pandas.period", "pandas.interval") else extension
-    types, values = pa.types, _values(column)
+    if as_label and types.is_null(values):
+        return "no values"
     odd = (
         *(types.is_nested, types.is_binary, types.is_large_binary),
         *(types.is_binary_view, types.is_fixed_size_binary),
     )
-    return str(values)[:60] if any(is_odd(values) for is_odd in odd) else None
+    return extension or (str(values)[:60] if any(is_odd(values) for is_odd in odd) else None)
 
 
 def _values(column: "pa.Field") -> "pa.DataType":
@@ -400,7 +309,7 @@ def _extension(column: "pa.Field") -> str:
 
 
 def read_parquet(path: Path, target: str) -> "pd.DataFrame":
-    """Read a Parquet file; its ``attrs`` name the columns of an index that pandas stored."""
+    """Read a Parquet file."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -431,22 +340,19 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                     table.select([column]).to_pandas(**how)
                 except _rejections() as error:
                     kind = table.schema.field(column).type
-                    raise Unreadable(
-                        f"column '{column}' holds {kind}: {error}; convert it"
-                    ) from None
+                    said = f"column '{column}' holds {kind}: {error}; convert it"
+                    raise Unreadable(said) from None
             raise
         for field in table.schema:
             if pa.types.is_decimal(_values(field)):
-                plain = [
-                    None if pd.isna(v) else _plain(v) for v in frame[field.name].astype(object)
-                ]
+                cells = frame[field.name].astype(object)
+                plain = [None if pd.isna(cell) else _plain(cell) for cell in cells]
                 frame[field.name] = pd.Series(plain, dtype=object)
-        frame.attrs[INDEX] = [name for name in names if name in index and name != target]
-        frame.attrs[NOTES] = [
-            f"column '{name}' left out: pandas stored it as the index"
-            for name, named in index.items()
-            if not named and name in file.schema_arrow.names
-        ]
+        left = [n for n, named in index.items() if not named and n in file.schema_arrow.names]
+        frame.attrs = {
+            "ignored": {name: STORED for name in names if name in index and name != target},
+            "notes": [f"column '{name}' left out: {STORED}" for name in left],
+        }
         return frame
 
 
@@ -460,9 +366,7 @@ def arff_header(path: Path, target: str) -> list[str]:
     """Read and check the names of an ARFF file's attributes, up to ``@data``."""
     with readable(path, "ARFF"), _text(path) as stream:
         names = list(arff.attributes(enumerate(file_limits.lines(stream), 1)))
-    _check_names(path, names)
-    _check_target(path, target, names)
-    return names
+    return _check_names(path, names, target)
 
 
 def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
@@ -470,12 +374,8 @@ def read_arff(path: Path, target: str | None = None) -> "pd.DataFrame":
     datetime64[us], the rest as text.
 
     Nominal values are kept as written in the file, regardless of the order of their declaration.
-    ``target`` is checked before the rows are read.
-
-    Raises
-    ------
-    UserError
-        If it is not ARFF, or has attributes other than numeric, nominal, string and date.
+    ``target`` is checked before the rows are read. UserError if it is not ARFF, or has attributes
+    other than numeric, nominal, string and date.
     """
     if target is not None:
         arff_header(path, target)
@@ -542,38 +442,31 @@ def _rejections() -> tuple[type[Exception], ...]:
     return OSError, EOFError, zlib.error, ValueError, ArithmeticError, ArrowException
 
 
-def _check_names(path: Path, names: Sequence[str]) -> None:
-    """Reject missing and duplicate column names."""
+def _check_names(path: Path, names: list[str], target: str | None = None) -> list[str]:
+    """Reject missing and duplicate column names, and a target that is not among them."""
     seen = set()
     for i, name in enumerate(names):
         if not name.strip():
             raise UserError(f"file: column {i + 1} of '{path}' has no name; name or remove it")
         if "\0" in name:  # NumPy drops it at the end of text
-            raise UserError(
-                f"file: the name of column {i + 1} of '{path}' holds a null character; rename it"
-            )
+            said = "holds a null character; rename it"
+            raise UserError(f"file: the name of column {i + 1} of '{path}' {said}")
         if name in seen:
             raise UserError(f"file: '{path}' has two columns called '{name}'; rename one")
         seen.add(name)
-
-
-def _check_target(name: str | Path, target: str, names: Sequence[str]) -> None:
-    if target in names:
-        return
-    raise UserError(f"target: '{name}' has no column '{target}'; {nearest(target, names)}")
+    if target is not None and target not in seen:
+        raise UserError(f"target: '{path}' has no column '{target}'; {nearest(target, names)}")
+    return names
 
 
 def excel_header(path: Path, target: str) -> list[str]:
     """Read and check the names of the columns of the first sheet of an Excel file."""
     if not sheets.is_readable():
-        raise UserError(
-            f"file: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
-        )
+        said = "needs openpyxl to be read: pip install openpyxl, or save it as CSV"
+        raise UserError(f"file: '{path}' {said}")
     with readable(path, "Excel"):
         names = sheets.header(path)
-    _check_names(path, names)
-    _check_target(path, target, names)
-    return names
+    return _check_names(path, names, target)
 
 
 def read_excel(path: Path, target: str) -> "pd.DataFrame":
@@ -588,11 +481,11 @@ def read_excel(path: Path, target: str) -> "pd.DataFrame":
     if rows and len(rows[0]) > len(names):
         raise UserError(f"file: column {len(names) + 1} of '{path}' has no name; name or remove it")
     frame = pd.DataFrame(rows, columns=names, dtype=object)
-    frame.attrs[INDEX] = [name for name in names[:1] if name == text_files.INDEX != target]
-    if unsaved:
-        frame.attrs[NOTES] = [sheets.about_unsaved(unsaved)]
-        lost = {name: {sheets.UNSAVED: n} for name, n in unsaved.items() if name != target}
-        frame.attrs[WORDS] = lost
+    frame.attrs = {
+        "ignored": {n: STORED for n in names[:1] if n == text_files.INDEX != target},
+        "missing": {name: {sheets.UNSAVED: n} for name, n in unsaved.items() if name != target},
+        "notes": [sheets.about_unsaved(unsaved)] if unsaved else [],
+    }
     return frame
 
 

@@ -1,5 +1,6 @@
 """A data set in two files, the second of which contains the test rows."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -34,17 +35,8 @@ def _kind(column: "pd.Series") -> str:
 def join(train: Raw, test: Raw, classes: bool) -> Raw:
     """Join the rows of two files, with a column of folds that marks the test rows.
 
-    Parameters
-    ----------
-    train, test
-        The files, with the same columns in any order.
-    classes
-        Whether each label of the test rows must be one of the others.
-
-    Raises
-    ------
-    UserError
-        If a label, or the name of the column of folds, is not valid.
+    The files have the same columns in any order. With ``classes``, each label of the test rows must
+    be one of the others. UserError for another label, or a column with the name of the folds'.
     """
     import pandas as pd
 
@@ -75,11 +67,10 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
             columns[name] = pd.concat(both, ignore_index=True)
     joined = pd.DataFrame(columns)
     joined[fold] = [-1] * len(frame) + [0] * len(others)
-    words = {name: dict(found) for name, found in train.missing.items()}
-    for name, found in test.missing.items():
-        own = words.setdefault(name, {})
-        for word, count in found.items():
-            own[word] = own.get(word, 0) + count
+    words = {
+        name: dict(Counter(train.missing.get(name)) + Counter(test.missing.get(name)))
+        for name in {**train.missing, **test.missing}
+    }
     rounded = dict(train.rounded)
     for name, (count, first) in test.rounded.items():
         before, example = rounded.get(name, (0, first))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import kinds
-from ensemble_search.data.preparation import is_signalling
+from ensemble_search.data.cells import is_signalling
 from ensemble_search.delivery import doors
 from ensemble_search.predictor import rows
 from ensemble_search.predictor.ensemble import (

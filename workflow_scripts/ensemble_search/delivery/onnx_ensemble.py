@@ -16,14 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.preparation import (
-    DATE_PARTS,
-    LARGEST,
-    Categories,
-    Column,
-    Numbers,
-    Preparation,
-)
+from ensemble_search.data.cells import LARGEST
+from ensemble_search.data.preparation import DATE_PARTS, Categories, Column, Numbers, Preparation
 from ensemble_search.delivery import measures
 from ensemble_search.delivery.onnx_export import INPUT, OPERATORS, TOLERANCE, NotConvertible
 from ensemble_search.metrics.base import TIE

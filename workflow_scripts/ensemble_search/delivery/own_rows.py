@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import kinds, normalise, sources
-from ensemble_search.data.preparation import Column, Preparation, is_missing
+from ensemble_search.data.cells import is_missing
+from ensemble_search.data.preparation import Column, Preparation
 from ensemble_search.runtime.errors import UserError
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.preparation import Preparation, word
+from ensemble_search.data.cells import word
+from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
 from ensemble_search.predictor.rows import safe

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data import file_limits, sheets, text_files
-from ensemble_search.data.preparation import LARGEST, is_missing
+from ensemble_search.data.cells import LARGEST, is_missing
 from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.plugins import nearest
 

@@ -28,9 +28,8 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import file_limits
-from ensemble_search.data.arff import vanishes
+from ensemble_search.data.digits import like_versions, vanishes
 from ensemble_search.data.rows import share_of_rows
-from ensemble_search.data.table_files import like_versions
 from ensemble_search.evaluation.table_checks import MOST, NUMBER
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Unusable, read_json, read_npy, reading

@@ -237,7 +237,7 @@ class OpenML(Section):
     def _address(cls, server: str | None) -> str | None:
         if server is None:
             return None
-        from ensemble_search.data.openml_client import ADDRESS  # other studies need no client
+        from ensemble_search.data.openml_server import ADDRESS  # other studies need no client
 
         if not ADDRESS.fullmatch(server):
             raise ValueError("is not an address, such as https://openml.example.org/api/v1/xml")
