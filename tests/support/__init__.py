@@ -7,6 +7,10 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow_scripts"
 TESTS = ROOT / "tests"
 #: Study files of the repository, by name.
-STUDIES = {file.stem: file for file in sorted((ROOT / "studies").rglob("*.yaml"))}
+ALL_STUDIES = {file.stem: file for file in sorted((ROOT / "studies").rglob("*.yaml"))}
+#: Those that can be read, without one whose data files users put into torgo/.
+STUDIES = dict(ALL_STUDIES)
+if not (ROOT / "torgo").is_dir():
+    del STUDIES["esmbo-torgo"]
 #: For processes that import the package, the scripts and what is here.
 PYTHONPATH = os.pathsep.join([str(SCRIPTS), str(TESTS)])
