@@ -64,36 +64,18 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Source:
-    """What an ensemble is delivered from.
+    """What an ensemble is delivered from."""
 
-    Attributes
-    ----------
-    search, split
-        Folders of the finished search and of its split.
-    of
-        What the search must match: ``dataset``, ``search``, ``repeat``.
-    ensemble
-        Type and settings of the ensemble.
-    seed
-        Seed of the ensemble's random tie-breaking: the repeat.
-    space
-        Name of the space.
-    limits
-        ``seconds`` and ``memory_mb`` of an evaluation in the search.
-    threads
-        Number of threads of the learners.
-    dataset
-        Folder of the data set; if None, rows of groups count as independent.
-    """
-
+    #: Folders of the finished search and of its split.
     search: Path
     split: Path
-    of: Mapping[str, Any]
-    ensemble: Mapping[str, Any]
-    seed: int
-    space: str
-    limits: Mapping[str, float]
-    threads: int
+    of: Mapping[str, Any]  #: what the search must match: ``dataset``, ``search``, ``repeat``
+    ensemble: Mapping[str, Any]  #: type and settings of the ensemble
+    seed: int  #: seed of the ensemble's random tie-breaking: the repeat
+    space: str  #: name of the space
+    limits: Mapping[str, float]  #: ``seconds`` and ``memory_mb`` of an evaluation in the search
+    threads: int  #: number of threads of the learners
+    #: Folder of the data set; if None, rows of groups count as independent.
     dataset: Path | None = None
 
 

@@ -60,31 +60,18 @@ ROWS_OF = {
 
 @dataclass(frozen=True)
 class Table:
-    """A table.
+    """A table."""
 
-    Attributes
-    ----------
-    head, rows
-        Its cells, as text.
-    bars
-        Width of the bar at the end of each row, as a share; empty: no bars.
-    shades
-        Darkness, from 0 to 1, of each cell of a row except the first; empty: no shades.
-    wide
-        Whether the last column has long text.
-    csv
-        Text of a data file, beside those of the figures; empty: none.
-    name
-        Stem of that file.
-    """
-
+    #: Its cells, as text.
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    #: Width of the bar at the end of each row, as a share; empty: no bars.
     bars: Sequence[float] = ()
+    #: Darkness, from 0 to 1, of each cell of a row except the first; empty: no shades.
     shades: Sequence[Sequence[float]] = ()
-    wide: bool = False
-    csv: str = ""
-    name: str = ""
+    wide: bool = False  #: whether the last column has long text
+    csv: str = ""  #: text of a data file, beside those of the figures; empty: none
+    name: str = ""  #: stem of that file
 
 
 @dataclass(frozen=True)
@@ -100,24 +87,12 @@ class Part:
 
 @dataclass
 class Card:
-    """The page.
+    """The page."""
 
-    Attributes
-    ----------
-    title
-        What is predicted.
-    headline
-        How good the predictions are, in a sentence or two.
-    cautions
-        Reasons not to trust them, a sentence each.
-    parts
-        Parts of the page, in order.
-    """
-
-    title: str
-    headline: str = ""
-    cautions: list[str] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    title: str  #: what is predicted
+    headline: str = ""  #: how good the predictions are, in a sentence or two
+    cautions: list[str] = field(default_factory=list)  #: reasons not to trust them, a sentence each
+    parts: list[Part] = field(default_factory=list)  #: parts of the page, in order
 
 
 class _Tested:

@@ -145,26 +145,15 @@ def _score(p: float, n: float, z: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A loss, or the score that it is 1 minus of (AUC, F1, R² and others), in its own unit.
+    """A loss, or the score that it is 1 minus of (AUC, F1, R² and others), in its own unit."""
 
-    Attributes
-    ----------
-    title
-        Its name.
-    value, low, high
-        On the test rows, with the ends of the 95 % interval.
-    baseline
-        Of constant predictions, which use no column.
-    beats
-        Whether the whole interval is better than the baseline.
-    """
-
-    title: str
+    title: str  #: its name
+    #: On the test rows, with the ends of the 95 % interval.
     value: float
     low: float
     high: float
-    baseline: float
-    beats: bool
+    baseline: float  #: of constant predictions, which use no column
+    beats: bool  #: whether the whole interval is better than the baseline
 
 
 def measured(

@@ -20,30 +20,14 @@ KINDS = {"numeric": "number", "date": "date", "boolean": "yes or no"}
 
 @dataclass(frozen=True)
 class OwnRows:
-    """Rows to test on.
+    """Rows to test on."""
 
-    Attributes
-    ----------
-    name
-        Name of the file.
-    X
-        Features, float64, of shape (n, p).
-    labels
-        Codes of classes, or standardised numbers, of shape (n,).
-    weights
-        Of shape (n,); empty if equal.
-    groups
-        Codes of groups, int, of shape (n,), or None.
-    notes
-        Unusual properties, one line each.
-    """
-
-    name: str
-    X: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
-    groups: np.ndarray | None
-    notes: Sequence[str]
+    name: str  #: name of the file
+    X: np.ndarray  #: features, float64, of shape (n, p)
+    labels: np.ndarray  #: codes of classes, or standardised numbers, of shape (n,)
+    weights: np.ndarray  #: of shape (n,); empty if equal
+    groups: np.ndarray | None  #: codes of groups, int, of shape (n,), or None
+    notes: Sequence[str]  #: unusual properties, one line each
 
 
 def read(

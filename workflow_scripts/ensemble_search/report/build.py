@@ -18,30 +18,16 @@ from ensemble_search.runtime.files import Unusable
 
 @dataclass(frozen=True)
 class Made:
-    """A page that was made, or the reason why it could not be.
+    """A page that was made, or the reason why it could not be."""
 
-    Attributes
-    ----------
-        Stem of its file.
-    title, order
-        ``TITLE`` (filled by ``Losses.fill``) and ``ORDER`` of its module.
-    paper
-        ``PAPER`` of its module: the table or figure of a paper to compare with; empty if none.
-    sections
-        Its content.
-    reason
-        Why there is nothing to show; empty if there is something.
-    error
-        The exception raised by its module, in one line; empty if none.
-    """
-
-    name: str
-    title: str
-    order: float = float("inf")
+    name: str  #: stem of its file
+    title: str  #: ``TITLE`` of its module, filled by ``Losses.fill``
+    order: float = float("inf")  #: ``ORDER`` of its module
+    #: ``PAPER`` of its module: the table or figure of a paper to compare with; empty if none.
     paper: str = ""
-    sections: list[Section] = field(default_factory=list)
-    reason: str = ""
-    error: str = ""
+    sections: list[Section] = field(default_factory=list)  #: its content
+    reason: str = ""  #: why there is nothing to show; empty if there is something
+    error: str = ""  #: the exception raised by its module, in one line; empty if none
 
     @property
     def linked(self) -> bool:

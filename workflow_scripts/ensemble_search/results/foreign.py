@@ -63,29 +63,16 @@ METHODS = "*/processed/model_predictions/"
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions for a data set.
+    """Predictions for a data set."""
 
-    Attributes
-    ----------
-    folder
-        Where they were read.
-    models
-        One row per model: hyperparameters (missing if inactive), and perhaps :data:`MEASURED`.
-    labels
-        By part, text or float64, of shape (n_samples,).
-    classes
-        In the order of the columns of predictions; empty in regression.
-    predictions
-        By part, of shape (n_models, n_samples, n_outputs); NaN for failed models.
-    notes
-        What may be interpreted differently than intended.
-    """
-
-    folder: Path
+    folder: Path  #: where they were read
+    #: One row per model: hyperparameters (missing if inactive), and perhaps :data:`MEASURED`.
     models: "pd.DataFrame"
-    labels: dict[str, np.ndarray]
-    classes: list[str]
+    labels: dict[str, np.ndarray]  #: by part, text or float64, of shape (n_samples,)
+    classes: list[str]  #: in the order of the columns of predictions; empty in regression
+    #: By part, of shape (n_models, n_samples, n_outputs); NaN for failed models.
     predictions: dict[str, np.ndarray]
+    #: What may be interpreted differently than intended.
     notes: list[str] = field(default_factory=list)
 
     @property

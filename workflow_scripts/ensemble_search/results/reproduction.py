@@ -89,24 +89,12 @@ class Manifest(_Part):
 
 @dataclass(frozen=True)
 class Compared:
-    """How two tables compare.
+    """How two tables compare."""
 
-    Attributes
-    ----------
-    cells
-        Number of cells compared.
-    differ
-        Number of cells that differ, as text.
-    largest
-        Largest absolute difference among numbers that differ; 0 if none do.
-    reason
-        Why the cells could not be compared; empty if they were.
-    """
-
-    cells: int = 0
-    differ: int = 0
-    largest: float = 0.0
-    reason: str = ""
+    cells: int = 0  #: number of cells compared
+    differ: int = 0  #: number of cells that differ, as text
+    largest: float = 0.0  #: largest absolute difference among numbers that differ; 0 if none do
+    reason: str = ""  #: why the cells could not be compared; empty if they were
 
     @property
     def equal(self) -> bool:

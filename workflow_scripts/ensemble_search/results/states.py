@@ -103,26 +103,16 @@ def replay_rule(rule: str, study: Study, repeat: int) -> str:
 
 
 class AfterSearches(NamedTuple):
-    """A job that is not a search.
+    """A job that is not a search."""
 
-    Attributes
-    ----------
-    kind
-        What it makes, in the plural.
-    rule, wildcards
-        Its rule and the values of its wildcards.
-    output, log
-        One of its output files, and its log.
-    checkpoints
-        Folder of its journals, if it keeps any.
-    """
-
-    kind: str
+    kind: str  #: what it makes, in the plural
+    #: Its rule and the values of its wildcards.
     rule: str
     wildcards: tuple[str | int, ...]
+    #: One of its output files, and its log.
     output: Path
     log: Path
-    checkpoints: Path | None = None
+    checkpoints: Path | None = None  #: folder of its journals, if it keeps any
 
     @property
     def comment(self) -> str:

@@ -35,26 +35,16 @@ PATIENCE = 10
 
 @dataclass
 class Findings:
-    """Result of a verification.
+    """Result of a verification."""
 
-    Attributes
-    ----------
-    folders
-        Number of result folders whose files were compared with their checksums.
-    same, rounded
-        Number of repeated evaluations with the same predictions: bit for bit, or up to rounding.
-    searches, missing
-        Number of the study's searches, and of those without results.
-    problems
-        One line each: file, problem, remedy.
-    """
-
-    folders: int = 0
+    folders: int = 0  #: number of result folders whose files were compared with their checksums
+    #: Number of the study's searches, and of those without results.
     searches: int = 0
     missing: int = 0
+    #: Number of repeated evaluations with the same predictions: bit for bit, or up to rounding.
     same: int = 0
     rounded: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  #: one line each: file, problem, remedy
 
 
 def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:

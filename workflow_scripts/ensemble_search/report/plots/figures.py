@@ -67,26 +67,13 @@ STYLE: Any = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as the page shows it.
+    """A figure as the page shows it."""
 
-    Attributes
-    ----------
-    name
-        Stem of the files.
-    title
-        Its caption.
-    alt
-        Description for readers who cannot see it.
-    png
-        Whether there is a PNG, too.
-    coloured
-        Whether its colours encode values, so that a dark page must not change them.
-    """
-
-    name: str
-    title: str
-    alt: str
-    png: bool = False
+    name: str  #: stem of the files
+    title: str  #: its caption
+    alt: str  #: description for readers who cannot see it
+    png: bool = False  #: whether there is a PNG, too
+    #: Whether its colours encode values, so that a dark page must not change them.
     coloured: bool = False
 
 
