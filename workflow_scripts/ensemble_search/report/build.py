@@ -36,21 +36,9 @@ class Made:
 
 
 def make_all(results: Results, output: Path, threads: int = 1) -> list[Made]:
-    """Make every page, in the order of ``ORDER``; tables and figures are written to ``output``.
+    """Make every page as :func:`make` does, in the order of ``ORDER``.
 
-    Parameters
-    ----------
-    results
-        Results that the pages show.
-    output
-        Folder of the report.
-    threads
-        Number of pages made at a time, each in a process; the files do not depend on it.
-
-    Raises
-    ------
-    UserError, OSError, MemoryError
-        As :func:`make`.
+    ``threads`` of them are made at a time, each in a process; the files do not depend on it.
     """
     from joblib import Parallel, delayed
 
@@ -70,14 +58,8 @@ def _make(module: str, results: Results, output: Path) -> Made:
 def make(module: str, results: Results, output: Path) -> Made:
     """Make one page; if its module raises, the page says so, and the traceback is printed.
 
-    Parameters
-    ----------
-    module
-        Name of the module; the last part, with hyphens, names the page and prefixes its files.
-    results
-        Results that the page shows.
-    output
-        Folder of the report.
+    The last part of the module's name, with hyphens, names the page and prefixes its tables and
+    figures below ``output``, the folder of the report.
 
     Raises
     ------
@@ -85,13 +67,8 @@ def make(module: str, results: Results, output: Path) -> Made:
         If the cause is a damaged result or the system, such as a full disk, and not the page.
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
-    made = Made(name, name)
-    publish = partial(
-        figures.publish,
-        folder=output / "figures",
-        prefix=f"{name}-",
-        png=(results.study.get("report") or {}).get("png", False),
-    )
+    made, png = Made(name, name), (results.study.get("report") or {}).get("png", False)
+    publish = partial(figures.publish, folder=output / "figures", prefix=f"{name}-", png=png)
     try:
         page = importlib.import_module(module)
         made = Made(name, results.losses.fill(page.TITLE), page.ORDER, getattr(page, "PAPER", ""))

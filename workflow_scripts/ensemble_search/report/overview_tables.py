@@ -38,20 +38,17 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
                 p_value(row["p_holm"]) if enough else "–",
                 losses.value(row["detectable"]),
             ]
-        known = len(table) > 1
-        text = [
-            method,
-            f"{row['rank']:.2f}",
-            _ends(row["low"], row["high"], 2),
-            f"{100 * row['win_rate']:.0f} %" if known else "–",
-            f"{row['elo']:.0f}" if known else "–",
-            _ends(row["elo_low"], row["elo_high"], 0),
-            losses.value(row["error"]),
-        ]
+        wins = [f"{100 * row['win_rate']:.0f} %", f"{row['elo']:.0f}"]
         size = f"{sizes[method]:.1f}" if method in sizes else "–"
-        line = cells(*text, *against, size)
-        line[1] = Cell(text[1], bool(best[method]))
-        rows.append(line)
+        rows.append(
+            [
+                Cell(method),
+                Cell(f"{row['rank']:.2f}", bool(best[method])),
+                *cells(_ends(row["low"], row["high"], 2), *(wins if len(table) > 1 else ["–"] * 2)),
+                *cells(_ends(row["elo_low"], row["elo_high"], 0), losses.value(row["error"])),
+                *cells(*against, size),
+            ]
+        )
     columns = ["method", "average rank", "95 % interval", "win rate", "Elo", "95 % interval"]
     columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
     columns += [f"{leader} lower / equal / higher", "p (Holm)", "detectable", "members"]
@@ -68,11 +65,10 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         f"(– with fewer than 6). {DETECTABLE} Members: mean number of unique members of the final "
         "ensemble.",
     ]
-    scope = (
-        f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} per method"
-    )
+    scope = counted(len(compared.datasets), "data set"), counted(compared.runs, "run")
+    caption = f"Methods by average rank ({scope[0]}, {scope[1]} per method)"
     data = table.assign(members=sizes.reindex(table.index)).rename_axis("method").reset_index()
-    return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
+    return Table("summary", caption, columns, rows, data, notes)
 
 
 def _ends(low: float, high: float, digits: int) -> str:
@@ -96,28 +92,21 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
         for method in compared.methods:
             text = losses.spread(values[method], std.loc[dataset, method])
             row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
-        rows.append([*row, *cells(*([size[dataset]] if uneven else []))])
+        rows.append(row + cells(size[dataset]) * uneven)
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
-    data = ranks.spreads(final)
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
-    rows.append([*cells("average rank"), *foot, *cells(*([""] if uneven else []))])
+    rows.append([*cells("average rank"), *foot, *cells("") * uneven])
+    caption = f"Test {losses.title}{losses.in_percent}, mean ± standard deviation over {over}"
+    columns = ["data set", *compared.methods, *["repeats"] * uneven]
     notes = [
         f"Test {losses.title}: {losses.title} on the held-out test rows of what the method "
         "delivers after its last evaluation (its ensemble, or its best model). ± is the standard "
         "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
         f"{losses.unit}"
     ]
-    table = Table(
-        name,
-        f"Test {losses.title}{losses.in_percent}, mean ± standard deviation over {over}",
-        ["data set", *compared.methods, *(["repeats"] if uneven else [])],
-        rows,
-        data,
-        notes,
-        foot=1,
-    )
+    table = Table(name, caption, columns, rows, ranks.spreads(final), notes, foot=1)
     if not losses.is_error:
         return table
     return _with_majority(table, results.datasets.set_index("dataset")["majority_error"], losses)
@@ -177,10 +166,8 @@ def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Tabl
         numbers = [f"{row[c]:,.0f}" for c in ("evaluations", *failures.FAILED, "failed")]
         rows.append(cells(name, *numbers, f"{100 * row['share']:.1f} %"))
     columns = [heading, "evaluations", *failures.FAILED, "failed", "share"]
-    caption = f"Failed evaluations by {heading}"
-    return Table(
-        f"failures-by-{column}", caption, columns, rows, table.rename_axis(column).reset_index()
-    )
+    caption, data = f"Failed evaluations by {heading}", table.rename_axis(column).reset_index()
+    return Table(f"failures-by-{column}", caption, columns, rows, data)
 
 
 def cause_table(observations: pd.DataFrame) -> Table:
@@ -227,9 +214,10 @@ def progress_table(results: Results) -> Table:
     return Table("progress", caption, ["data set", *results.methods], rows, data)
 
 
-def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> Table:
+def plain(name: str, caption: str, frame: pd.DataFrame) -> Table:
     """Show a frame of strings unchanged."""
     rows = [cells(*row) for row in frame.itertuples(index=False)]
+    headings = ["data set" if column == "dataset" else column for column in frame]
     return Table(name, caption, headings, rows, frame, wide=True)
 
 

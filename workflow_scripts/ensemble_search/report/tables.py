@@ -61,19 +61,9 @@ def spread(mean: float, std: float, digits: int = 2) -> str:
 def by_method(
     lines: pd.DataFrame, show: Callable[[dict[str, Any]], Cell]
 ) -> tuple[list[str], list[list[Cell]]]:
-    """Lay out a table with one row per data set and one column per method; – where empty.
+    """Return columns and rows of a table of data sets × methods; – where empty.
 
-    Parameters
-    ----------
-    lines
-        One row per cell: ``dataset``, ``method``, and the values to show.
-    show
-        Converts such a row to a cell.
-
-    Returns
-    -------
-    columns, rows
-        For ``Table``.
+    ``lines`` has one row per cell: ``dataset``, ``method``, and the values that ``show`` converts.
     """
     found = {(line["dataset"], line["method"]): line for line in lines.to_dict("records")}
     datasets, methods = (list(dict.fromkeys(lines[key])) for key in ("dataset", "method"))

@@ -47,8 +47,7 @@ def view(results: Results, least: int = 1) -> View | str:
         return "no run has finished"
     if len(compared.methods) < least:
         return f"only {compared.methods[0]} has results: there is nothing to compare it with"
-    reference = results.reference
-    if reference not in compared.methods:
-        reference = compared.methods[-1]
+    known = results.reference in compared.methods
+    reference = results.reference if known else compared.methods[-1]
     look = figures.styles(results.methods, results.reference)
     return View(compared, reference, look, results.study, results.single)

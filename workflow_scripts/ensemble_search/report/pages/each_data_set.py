@@ -67,34 +67,23 @@ def _draw(
     axis, loss = ("seconds", "test") if part == "seconds" else ("iteration", part)
     what = f"{loss} {losses.title} over {f'{unit}s' if axis == 'iteration' else 'fitting time'}"
     last = curve[curve[axis] == curve[axis].max()]
-    ends = (f"{r.method} {losses.text(r.mean)}" for r in last.itertuples())
-    drawing = publish(
-        curve_figures.error_panel(curve, methods, seen.look, loss, losses, axis, unit),
-        f"{part}-{stem}",
-        curve.drop(columns="dataset"),
-        f"{dataset}: {what}",
-        f"At the end: {', '.join(ends)}",
-        key=seen.key if len(methods) <= curve_figures.FEW else None,
-    )
+    ends = ", ".join(f"{r.method} {losses.text(r.mean)}" for r in last.itertuples())
+    figure = curve_figures.error_panel(curve, methods, seen.look, loss, losses, axis, unit)
+    data, title = curve.drop(columns="dataset"), f"{dataset}: {what}"
+    key = seen.key if len(methods) <= curve_figures.FEW else None
+    drawing = publish(figure, f"{part}-{stem}", data, title, f"At the end: {ends}", key=key)
     return what[0].upper() + what[1:], drawing
 
 
 def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View, replayed: bool) -> Table:
     losses = seen.losses
     best = lines["test"].round(DIGITS).min()
-    rows = [
-        [
-            Cell(line["method"]),
-            Cell(losses.spread(line["test"], line["std"]), round(line["test"], DIGITS) == best),
-            *cells(
-                losses.value(line["validation"]),
-                number(line["members"], 1),
-                number(line["milliseconds"], 1),
-                duration(line["seconds"]),
-            ),
-        ]
-        for line in lines.to_dict("records")
-    ]
+    rows = []
+    for line in lines.to_dict("records"):
+        test = Cell(losses.spread(line["test"], line["std"]), round(line["test"], DIGITS) == best)
+        others = [losses.value(line["validation"]), number(line["members"], 1)]
+        others += [number(line["milliseconds"], 1), duration(line["seconds"])]
+        rows.append([Cell(line["method"]), test, *cells(*others)])
     columns = ["method", *(losses.heading(f"{p} {losses.title}") for p in ("test", "validation"))]
     columns += ["members", "ms to predict 1000 rows"]
     columns.append("fitting per run, recorded" if replayed else "fitting per run")
