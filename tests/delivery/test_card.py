@@ -8,8 +8,9 @@ import pytest
 from scipy.stats import binomtest
 
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
-from ensemble_search.delivery import card, measures
+from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
+from ensemble_search.delivery.tested import copies
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
 from ensemble_search.runtime import plugins
@@ -296,24 +297,24 @@ def test_cautions(given, said):
 def test_copies_are_more_than_rows_that_are_alike_by_chance():
     rng = np.random.default_rng(0)
 
-    def copies(of, table, folds=0):
+    def found(of, table, folds=0):
         zeros = [np.zeros(len(part)) for part in (*table, of)]
         inputs = SimpleNamespace(
             X_train=table[0], y_train=zeros[0], X_validation=table[1], y_validation=zeros[1],
             X_test=table[2], folds=np.zeros(folds),
         )  # fmt: skip
         delivery = SimpleNamespace(inputs=inputs, test_labels=zeros[2])
-        return card._copies(SimpleNamespace(X=of, labels=zeros[3], delivery=delivery))
+        return copies(SimpleNamespace(X=of, labels=zeros[3], delivery=delivery))
 
     table, new = rng.random((3, 50, 2)), rng.random((100, 2))
-    assert copies(new, table) == 0
+    assert found(new, table) == 0
     for part in table:
         new[:10] = -0.0 + part[:10]
-        assert copies(new, table) == 10
+        assert found(new, table) == 10
     new[:10] = table[1, :10]
-    assert copies(np.concatenate([new[:1], rng.random((200, 2))]), table) == 0  # a single one
+    assert found(np.concatenate([new[:1], rng.random((200, 2))]), table) == 0  # a single one
     few = rng.integers(0, 3, (3, 50, 2)).astype(float)
-    assert copies(few[0], few) == 0
+    assert found(few[0], few) == 0
 
 
 @pytest.mark.parametrize(
@@ -346,10 +347,10 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     assert len(drawn["series"][1]["dots"]) == 2
     assert [word for _, word in drawn["across"]] == ["a", "b", "a very long w…"]
     assert chart.csv().splitlines()[:3] == ["series,'=x,y", "one,a,1", "one,b,nan"]
-    card.write(card.Card("t <i>", "h", ["<u>"], [card.Part("p", charts=[chart])]), tmp_path)
-    page = (tmp_path / "card.html").read_text(encoding="utf-8")
-    assert not re.search("<[biu]>", page)
-    line, points = re.findall("<li>(.*)</li>", page)
+    page.write(page.Card("t <i>", "h", ["<u>"], [page.Part("p", charts=[chart])]), tmp_path)
+    text = (tmp_path / "card.html").read_text(encoding="utf-8")
+    assert not re.search("<[biu]>", text)
+    line, points = re.findall("<li>(.*)</li>", text)
     assert "<path" in line and "<circle" not in line
     assert "<circle" in points and "<path" not in points
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()

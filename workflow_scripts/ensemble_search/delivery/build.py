@@ -24,6 +24,7 @@ from ensemble_search.delivery import (
     onnx_ensemble,
     onnx_export,
     own_rows,
+    page,
 )
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
@@ -189,7 +190,7 @@ class Delivery:
 
     def small_enough(self) -> None:
         """Keep only members within the size limit."""
-        sizes = [_megabytes(self._place(i)) for i in self.members.indices]
+        sizes = [measures.megabytes(self._place(i)) for i in self.members.indices]
         self._keep_within({"size_mb": sizes})
         for index in set(self.refitted) - set(self.members.indices.tolist()):
             shutil.rmtree(self._place(index))
@@ -346,7 +347,7 @@ class Delivery:
         if self.settings["onnx"]:
             self._whole_in_onnx(ensemble, parity)
         write_json(folder / "parity.json", parity)
-        card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
+        page.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         self._write(manifest)
         load_ensemble(folder)
 
@@ -456,7 +457,3 @@ def _rows_of_a_fit(inputs: Inputs) -> float:
         return len(inputs.y_train)
     folds = int(inputs.folds.max()) + 1
     return len(inputs.y_train) * (folds - 1) / folds
-
-
-def _megabytes(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

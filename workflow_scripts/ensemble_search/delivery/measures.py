@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -407,3 +408,8 @@ def speed(ensemble: Any, X: np.ndarray) -> Mapping[str, float]:
         ensemble.predict(one)
         singles.append(time.process_time() - start)
     return {"rows_per_second": BULK / bulk, "one_row_ms": 1000 * float(np.median(singles))}
+
+
+def megabytes(folder: Path) -> float:
+    """Return the size of all files below a folder, in units of 10^6 bytes."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
