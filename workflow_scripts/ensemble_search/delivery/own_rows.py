@@ -33,12 +33,10 @@ class OwnRows:
 def read(
     file: str, prepared: Mapping[str, Any], described: Mapping[str, Any], classes: Sequence[str]
 ) -> OwnRows:
-    """Read the test rows.
+    """Read test rows from a CSV, Parquet, ARFF or Excel file with the columns of the table.
 
     Parameters
     ----------
-    file
-        A CSV, Parquet, ARFF or Excel file with the columns of the table.
     prepared, described
         Content of the split's ``preparation.json`` and ``split.json``.
     classes
