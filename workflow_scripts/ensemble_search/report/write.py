@@ -104,6 +104,7 @@ class _Report:
     def __init__(self, results: Results, output: Path):
         self.results = results
         self.output = output
+        self._publish = partial(figures.publish, folder=output / "figures")
         self.compared = results.compared
         self.look = figures.styles(results.methods, results.reference)
         self.spent = times.time_spent(results.observations, results.manifests)
@@ -198,10 +199,6 @@ class _Report:
                 f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
             )
         return {"figures": found}
-
-    def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
-        folder = self.output / "figures"
-        return figures.publish(figure, name, data, title, alt, folder=folder, **options)
 
 
 def _embedded(folder: Path, name: str) -> str:
