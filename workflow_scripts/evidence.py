@@ -1,7 +1,7 @@
 """Do a study's missing repeats, and keep one row per run in evidence/<study>/runs.csv.
 
 Measurements besides the searches come first and go to measured.csv. README.md shows both;
-evidence/README.md is the ledger of the papers' claims.
+evidence/README.md is the ledger of the papers' claims, evidence/findings.svg README.md's figure.
 
     python workflow_scripts/evidence.py --study studies/verdict.yaml --cores 2 --minutes 120
 
@@ -72,13 +72,11 @@ def main() -> None:
         known = evidence.merge(known, new, current, evidence.tables(study))
         write(folder, study, known)
     write(folder, study, known)
-    with files.atomic(folder.parent / "README.md") as temporary:
-        temporary.write_text(ledger.page(ledger.read(folder.parent)), encoding="utf-8")
-    lacking = evidence.missing(study, known)
+    ledger.write(ledger.read(folder.parent), folder.parent)
     stale = sum(bool(row["stale"]) for row in known)
-    total = study["repeats"] * len(study["datasets"])
-    print(f"{folder}: {total - len(lacking)} of {total} repeats, {len(known)} rows, {stale} stale")
-    for repeat, dataset in lacking:
+    done, total = evidence.progress(study, known)
+    print(f"{folder}: {done} of {total} repeats, {len(known)} rows, {stale} stale")
+    for repeat, dataset in evidence.missing(study, known):
         print(f"  missing: {dataset}, repeat {repeat}")
 
 

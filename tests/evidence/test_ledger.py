@@ -1,7 +1,10 @@
 """The ledger of claims: made-up evidence, and the committed page."""
 
+import io
 import json
+import re
 
+import pandas as pd
 import pytest
 
 from ensemble_search.evidence import ledger
@@ -85,8 +88,19 @@ def test_without_evidence_nothing_is_attempted():
     assert "[verdict]" not in text
 
 
-def test_the_committed_page_follows_from_its_evidence():
-    page = ledger.page(ledger.read(FOLDER))
-    assert (FOLDER / "README.md").read_text(encoding="utf-8") == page, (
-        "run: make evidence STUDY=studies/verdict.yaml MINUTES=0"
-    )
+def test_the_committed_page_and_figure_follow_from_the_evidence(tmp_path):
+    ledger.write(ledger.read(FOLDER), tmp_path)
+    for name, content in (("README.md", str), ("findings.csv", numbers), ("findings.svg", texts)):
+        committed, made = ((f / name).read_text(encoding="utf-8") for f in (FOLDER, tmp_path))
+        assert content(committed) == content(made), (
+            "run: make evidence STUDY=studies/verdict.yaml MINUTES=0"
+        )
+
+
+def numbers(text):
+    table = pd.read_csv(io.StringIO(text))
+    return table.round(4).to_dict()
+
+
+def texts(svg):
+    return re.findall("<text[^>]*>([^<]*)", svg)

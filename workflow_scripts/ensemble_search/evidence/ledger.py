@@ -1,20 +1,21 @@
 """The ledger of claims, ``evidence/README.md``: the evidence on the papers' claims."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
-from ensemble_search.evidence import markdown, measured
-from ensemble_search.evidence import page as pages
+from ensemble_search.evidence import findings, markdown, measured
 from ensemble_search.evidence import rows as evidence_rows
+from ensemble_search.evidence.rows import Evidence
 from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS, inconsistencies
+from ensemble_search.report.plots.figures import publish
+from ensemble_search.runtime import files
 
 #: Names of the papers.
 NAMES = {
@@ -31,12 +32,6 @@ VERDICTS = (
     deciding.MISSING,
 )
 
-#: Studies that compare the options of users; the page begins with them.
-QUESTIONS = {
-    "verdict": "Which search makes the best ensemble?",
-    "verdict-libraries": "Searches of other libraries",
-    "rules": "Which ensemble of the same models is best?",
-}
 #: Columns that are losses.
 ERRORS = (
     "test",
@@ -73,9 +68,6 @@ DEFINITIONS = (
     "- Ranks are among the methods that the claim is about.",
     "- Of twenty claims about differences that do not exist, one would agree or differ by chance.",
 )
-
-#: A study and its rows, as in ``evidence/<study>/``.
-Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
 
 
 def page(evidence: Mapping[str, Evidence]) -> str:
@@ -141,29 +133,35 @@ def read(folder: Path) -> dict[str, Evidence]:
     }
 
 
+def write(evidence: Mapping[str, Evidence], folder: Path) -> None:
+    """Write the page, and the figure of its first table."""
+    with files.atomic(folder / "README.md") as temporary:
+        temporary.write_text(page(evidence), encoding="utf-8")
+    found = findings.table(evidence)
+    if len(found):
+        publish(findings.draw(found), "findings", found, "", findings.ALT, folder=folder)
+
+
 def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
-    """Show the differences between the methods of :data:`QUESTIONS`."""
+    """Show :func:`findings.table`."""
     lines = []
-    for name, question in QUESTIONS.items():
-        if name not in evidence:
-            continue
-        study, rows = evidence[name]
-        found, shown = pages.differences(study, rows), losses.of(study)
-        about = f"{_link(name, evidence)}; {found.attrs['datasets']} data sets"
+    for name, methods in findings.table(evidence).groupby("study", sort=False):
+        study = evidence[name][0]
+        about = f"{_link(name, evidence)}; {methods['datasets'].iloc[0]} data sets"
         if study.get("divisions"):
             about += f", {study['divisions']} divisions of the held-out rows of each repeat"
-        first = [question, about]
-        numbers = ["error", "error_low", "error_high", "detectable"]
-        for method, line in found.iterrows():
-            mean, low, high, least = (
-                _number(shown.scale * line[number], shown.digits) for number in numbers
-            )
-            difference = f"{method} − {found.attrs['reference']}"
-            ends = first if method == found.index[0] else ["", ""]
+        ends = [findings.QUESTIONS[name], about]
+        for row in methods.itertuples():
+            numbers = row.error, row.error_low, row.error_high, row.detectable
+            mean, low, high, least = (_number(number, row.digits) for number in numbers)
+            difference = f"{row.method} − {row.reference}"
             lines.append([ends[0], difference, mean, f"[{low}, {high}]", least, ends[1]])
+            ends = ["", ""]
     if not lines:
         return []
     return [
+        "![" + findings.ALT + "](findings.svg)",
+        "",
         "Mean test error of each method minus that of a reference over data sets, in points; above "
         "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Detectable* is "
         "explained below.",
@@ -185,8 +183,7 @@ def _study(name: str, claim: Claim, evidence: Mapping[str, Evidence]) -> str:
 def _link(name: str, evidence: Mapping[str, Evidence]) -> str:
     """Link a study, with its number of repeats as long as some are missing."""
     study, rows = evidence[name]
-    total = study["repeats"] * len(study["datasets"])
-    done = total - len(evidence_rows.missing(study, rows))
+    done, total = evidence_rows.progress(study, rows)
     link = f"[{name}]({name}/README.md)"
     if evidence_rows.replayed(study):
         link += ", replayed"

@@ -42,10 +42,10 @@ def page(
     """
     rows, beside = list(rows), [row for row in beside if not row["stale"]]
     table = _whole(study, rows)
-    total = study["repeats"] * len(study["datasets"])
+    done, total = evidence.progress(study, rows)
     stale = sum(row["stale"] != "" for row in rows)
     lines = [
-        f"**{total - len(evidence.missing(study, rows))} of {total} repeats** of the study "
+        f"**{done} of {total} repeats** of the study "
         f"`{study['study']}` ({study['repeats']} of each data set, each with all methods) are in "
         "`runs.csv`" + (f"; {stale} stale rows of older code are left out here." if stale else "."),
         "",

@@ -33,6 +33,9 @@ from ensemble_search.runtime.files import Missing
 if TYPE_CHECKING:
     import pandas as pd
 
+#: A study and its rows, as in ``evidence/<study>/``.
+Evidence = tuple[Mapping[str, Any], Sequence[Mapping[str, str]]]
+
 FILE = "runs.csv"
 #: Columns that identify a row.
 KEY = ("dataset", "repeat", "method")
@@ -373,3 +376,9 @@ def missing(
         for dataset in study["datasets"]
         if not all((dataset, str(repeat), method) in there for method in study["methods"])
     ]
+
+
+def progress(study: Mapping[str, Any], content: Iterable[Mapping[str, str]]) -> tuple[int, int]:
+    """Count the repeats of data sets that are done, and all of them."""
+    total = study["repeats"] * len(study["datasets"])
+    return total - len(missing(study, content)), total

@@ -1,0 +1,77 @@
+"""What is found about the options of users: the ledger's first table, and README's figure."""
+
+from collections.abc import Mapping
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ensemble_search.analysis import losses
+from ensemble_search.evidence import page as pages
+from ensemble_search.evidence import rows as evidence_rows
+from ensemble_search.evidence.rows import Evidence
+from ensemble_search.report.plots.figures import REFERENCE, STYLE
+
+#: Studies that compare the options of users.
+QUESTIONS = {
+    "verdict": "Which search makes the best ensemble?",
+    "verdict-libraries": "Searches of other libraries",
+    "rules": "Which ensemble of the same models is best?",
+}
+#: What the figure shows, for readers who cannot see it.
+ALT = "Differences in test error with their 95 % intervals; evidence/findings.csv has the numbers"
+
+
+def table(evidence: Mapping[str, Evidence]) -> pd.DataFrame:
+    """Compare the methods of the studies :data:`QUESTIONS` with their references.
+
+    Parameters
+    ----------
+    evidence
+        See ``ledger.page``.
+
+    Returns
+    -------
+    table
+        One row per study and method: ``error``, the mean difference in test error from the
+        ``reference``, its interval (``error_low``, ``error_high``) and ``detectable`` of
+        ``effects.intervals``, in points where errors are shares; ``digits`` to show; the numbers of
+        ``datasets``, and of ``repeats``, of which some may not be ``done``.
+    """
+    found = []
+    for name in QUESTIONS:
+        if name not in evidence:
+            continue
+        study, rows = evidence[name]
+        differences, shown = pages.differences(study, rows), losses.of(study)
+        if differences.empty:
+            continue
+        numbers = differences[["error", "error_low", "error_high", "detectable"]] * shown.scale
+        done, repeats = evidence_rows.progress(study, rows)
+        about = {"done": done, "repeats": repeats, "digits": shown.digits, **differences.attrs}
+        found.append(numbers.assign(study=name, **about).rename_axis("method").reset_index())
+    return pd.concat(found, ignore_index=True) if found else pd.DataFrame({"study": []})
+
+
+def draw(found: pd.DataFrame) -> Figure:
+    """Draw the differences of :func:`table`, one panel per study."""
+    studies = list(found.groupby("study", sort=False))
+    with mpl.rc_context(STYLE):
+        size = (4.2 * len(studies), 0.9 + 0.2 * found["study"].value_counts().max())
+        figure = Figure(figsize=size, layout="constrained")
+        for axes, (name, lines) in zip(
+            figure.subplots(1, len(studies), squeeze=False)[0], studies, strict=True
+        ):
+            first, places = lines.iloc[0], range(len(lines), 0, -1)
+            axes.axvline(0, color=REFERENCE, linewidth=1)
+            axes.hlines(places, lines["error_low"], lines["error_high"], "#0072B2", linewidth=1.6)
+            axes.plot(lines["error"], places, "o", color="#0072B2")
+            axes.set_yticks(places, lines["method"])
+            axes.set_ylim(0.4, len(lines) + 0.6)
+            axes.set_xlabel(
+                f"test error minus that of {first['reference']}, points (right: worse)\n"
+                f"{first['datasets']} data sets, {first['done']} of {first['repeats']} repeats"
+            )
+            axes.set_title(QUESTIONS[name])
+            axes.grid(axis="y", visible=False)
+    return figure
