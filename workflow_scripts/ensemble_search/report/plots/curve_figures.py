@@ -130,7 +130,8 @@ def error_panel(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6, 2.5) if few else (5.2, 3.9))
         axes = figure.subplots()
-        margins(figure, 0.4, *([] if few else [0.75, _room(wide)]))
+        sides = {} if few else {"left": 0.75, "right": _room(wide)}
+        margins(figure, bottom=0.4, **sides)
         for place, name in enumerate(wide.columns):
             mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
             style = look[name]
