@@ -160,7 +160,7 @@ def _minimal(folder: Path) -> Predictions:
             )
         if figures and not TIMES.isdisjoint(own):
             notes.append(
-                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong into "
+                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong in "
                 "fit_seconds and predict_seconds"
             )
         words = {*written[name]}
@@ -357,7 +357,7 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     import pandas as pd
 
     names = [file.parts[-5].split(".")[0] for file in files]
-    labels, columns, found = np.empty(0, dtype=str), None, []
+    labels, columns, found, notes = np.empty(0, dtype=str), None, [], []
     for file in files:
         frame = _csv(file, text=True)
         if not {"truth", "predictions"} <= {*frame}:
@@ -379,6 +379,15 @@ def _amlb(files: Sequence[Path]) -> Predictions:
             raise Unusable(file, f"its rows or classes are not those of '{files[0]}'")
         order = [written[classes.index(name)] for name in columns]
         found.append(_floats(file, frame[order or ["predictions"]], failed=True))
+        if columns:
+            named = np.array([*map(_plain, frame["predictions"])])[:, None] == np.array(columns)
+            most = np.where(named, found[-1], -np.inf).max(axis=1)
+            # False for rows of a failed model, whose probabilities are NaN.
+            if others := int((most < found[-1].max(axis=1)).sum()):
+                notes.append(
+                    f"'{file}': in {others} of {len(frame)} rows, the column 'predictions' names a "
+                    "class that is not the most probable; only the probabilities are used"
+                )
     codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
     half = share_of_rows(codes, 0.5)
     rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
@@ -391,7 +400,7 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     arrays = np.stack(found)
     parts = {part: labels[own] for part, own in rows.items()}
     predictions = {part: arrays[:, own] for part, own in rows.items()}
-    return _of(files[0].parent, models, parts, predictions, columns)
+    return replace(_of(files[0].parent, models, parts, predictions, columns), notes=notes)
 
 
 def _plain(label: str) -> str:
