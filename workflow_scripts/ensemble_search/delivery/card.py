@@ -15,6 +15,7 @@ from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
+from ensemble_search.results import readers
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError
 
@@ -726,6 +727,9 @@ def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
     delivery, pool = tested.delivery, tested.delivery.pool
     best = tested.loss(np.fmin.accumulate(pool.errors))
     numbers = list(range(1, len(best) + 1))
+    made = readers.search(delivery.source.search)
+    commit = f" at commit {made['commit'][:12]}" if made["commit"] else ""
+    commit += ", which had uncommitted changes" if made["dirty"] else ""
     whole = tested.loss(
         pool.problem.metric.loss(pool.labels, delivery.members.predict(pool.predictions))
     )
@@ -736,7 +740,7 @@ def _search(tested: _Tested, about: Mapping[str, Any]) -> Part:
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
             "helps. The command below repeats the search on the same data, in a checkout of "
-            "this project."
+            f"this project{commit}."
         ],
         charts=[
             Chart(
