@@ -122,10 +122,10 @@ class Column:
                 return kind, values
             case "categorical" if kind == "date":
                 seconds = text(values.dt.strftime("%Y-%m-%dT%H:%M:%S"))
-                if seconds.nunique() < (distinct := self.values.nunique()):
+                if (kept := seconds.nunique()) < (distinct := self.values.nunique()):
                     self._note(
-                        f"has {distinct} distinct times, of which only the seconds are kept: "
-                        f"{seconds.nunique()} categories"
+                        f"has {distinct} distinct times, but {kept} without fractions of a second, "
+                        "which are not kept"
                     )
                 return "categorical", seconds
             case "categorical":
