@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ensemble_search.analysis import datasets
 from ensemble_search.data import fetched, normalise, prepare, sources
 from ensemble_search.evaluation.table import Table, TableEvaluator
 from ensemble_search.jobs import Jobs
@@ -817,6 +818,8 @@ def test_the_study_runs_from_the_command_line(work):
         min(loss["validation"] for loss in losses)
     )
     assert fetched.read(next(work.glob("results/data/*")))[1]["rows"] == 140
+    content = json.loads(Jobs.load("mine/study.yaml").report())
+    assert datasets.by(content, Path("results/mine")) == {"d": {"part": "part"}}
 
 
 @pytest.mark.parametrize("name", ["fit_second", "train-time", "cpuSeconds"])

@@ -136,7 +136,7 @@ class _Report:
             "without_model": failures.without_model(results.scores),
             "period": origins.period(manifests),
             "searches": len(manifests),
-            "total": times.total(self.spent, origins.replayed(manifests)),
+            "total": times.total(self.spent, origins.recorded(manifests)),
             **self._tables(answer),
             **self._figures(answer),
         }
@@ -150,7 +150,7 @@ class _Report:
         observations = results.observations
         if len(observations):
             found["time"] = overview_tables.time_table(
-                self.spent, origins.replayed(results.manifests)
+                self.spent, origins.recorded(results.manifests)
             )
             found["causes"] = overview_tables.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
@@ -164,8 +164,9 @@ class _Report:
         if len(results.missing):
             found["missing"] = overview_tables.missing_table(results.missing)
             found["progress"] = overview_tables.progress_table(results)
+        settings = origins.settings(results.study, datasets.by(results.study, results.folder))
         found["settings"] = overview_tables.plain(
-            "settings", "Settings of the study", origins.settings(results.study), ["key", "value"]
+            "settings", "Settings of the study", settings, ["key", "value"]
         )
         if len(results.manifests):
             found["origins"] = overview_tables.plain(
@@ -192,13 +193,12 @@ class _Report:
             )
         observations = results.observations
         if len(observations):
-            spent = self.spent
+            spent, recorded = self.spent, origins.recorded(results.manifests)
             found["time"] = self._publish(
                 figures.time_bars(spent),
                 "time",
                 spent.rename_axis("search").reset_index(),
-                "Mean time per run, by search"
-                + ("; fitting as recorded" if origins.replayed(results.manifests) else ""),
+                "Mean time per run, by search" + (f"; fitting {recorded}" if recorded else ""),
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
                     f"{times.duration(r['suggest'])}, other {times.duration(r['rest'])}"
