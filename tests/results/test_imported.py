@@ -182,8 +182,8 @@ def test_predictions_far_from_the_labels_of_a_regression_are_cut_with_a_note(wor
     write(work / "own/d", labels, predictions)
     lines = imported.write(work / "own", work / "mine")
     assert lines[1] == (
-        "note: d: 2 models have predictions more than 1024 standard deviations from the mean "
-        "label, which are clipped"
+        "note: d: models with predictions more than 1024 standard deviations from the mean label, "
+        "which are clipped: 2"
     )
 
 
@@ -214,7 +214,7 @@ def test_another_metric_failed_models_and_the_probability_of_the_second_class(wo
         "note: models.csv: 'scaled' has 'auto' among numbers, so it is categorical"
     )
     assert lines.startswith("d: 6 models (5 ok), 40 validation and 60 test rows; the best has a ")
-    assert half == "note: d: 1 models lack validation or test predictions, and count as failed"
+    assert half == "note: d: models that lack validation or test predictions, and so failed: 1"
     assert table_info == f"make table-info TABLE={work}/mine/tables PLUGINS={work}/mine"
     chosen = {p: np.take_along_axis(a, labels[p][None, :, None], 2) for p, a in predictions.items()}
     losses = [{p: -np.log(chosen[p][i]).mean() for p in PARTS} for i in range(6)]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, ranks
+from ensemble_search.analysis import effects, ranks, wilcoxon
 from ensemble_search.papers.agreement import AGREES, DIFFERS
 from ensemble_search.papers.claims import Decide
 
@@ -151,7 +151,7 @@ def _best(units: pd.DataFrame, method: str) -> list[Any]:
     from scipy.stats import binomtest
 
     wins, n, chance = int(ranks.lowest(units)[method]), len(units), 1 / len(units.columns)
-    ends = binomtest(wins, n).proportion_ci(1 - effects.LEVEL)
+    ends = binomtest(wins, n).proportion_ci(1 - wilcoxon.ALPHA)
     return [method, "", n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan]
 
 

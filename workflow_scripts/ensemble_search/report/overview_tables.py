@@ -17,7 +17,7 @@ from ensemble_search.report.tables import Cell, Table, cells
 #: Explains the column of this name.
 DETECTABLE = (
     "Detectable: the smallest true difference that these data sets would detect with "
-    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * effects.LEVEL:g} %; –: none)."
+    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * ALPHA:g} %; –: none)."
 )
 
 
