@@ -230,6 +230,15 @@ def test_entry_points_of_installed_packages_are_plugins(package):
     assert "kit" in libraries("kit.help")  # which imports nothing
 
 
+def test_what_a_part_of_a_package_raises_costs_a_line(package, parts):
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    own = "    def planned(self, *budget): raise RuntimeError('not so')\n"
+    parts("installed/kit/mine.py", f"{base}class Mine(RandomSearch):\n{own}")
+    parts("study.yaml", study([], searches={"mine": {"optimizer": "packed"}}))
+    with pytest.raises(UserError, match=r"'installed/kit/mine.py', line 3: RuntimeError: not so"):
+        Jobs.load("study.yaml")
+
+
 @pytest.mark.parametrize(
     ("points", "says"),
     [

@@ -111,7 +111,7 @@ def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
         if signals.caused(error):
             raise
         frames = traceback.extract_tb(error.__traceback__)
-        theirs = [f for f in frames if {*Path(f.filename).parents} & {*outside.folders()}]
+        theirs = [f for f in frames if outside.holds(Path(f.filename))]
         if not theirs:
             raise
         said = " ".join(f"{type(error).__name__}: {error}".split())
