@@ -657,6 +657,7 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     assert "&lt;b&gt;RS-ES&lt;/b&gt;" in page
     text = (delivered / "card.md").read_text(encoding="utf-8")
     assert "\\<b\\>RS-ES" in text
+    assert "Requested limits: none.\n" in text
     for title in ("How good is it?", "By class", "Calibration", "Columns", "The search", "Checks"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page

@@ -702,6 +702,9 @@ def _cost(tested: _Tested) -> Part:
     delivery, ensemble = tested.delivery, tested.ensemble
     speed = measures.speed(ensemble, tested.X)
     megabytes = sum(p.stat().st_size for p in delivery.folder.rglob("*") if p.is_file()) / 1e6
+    limits = delivery.settings["limits"]
+    timed = f"; times per row are those of {measures.BULK} at a time"
+    timed *= limits.get("predict_ms_per_row") is not None
     combined = "vote" if tested.manifest["combination"] == "votes" else "weighted mean"
     return Part(
         "Members, size and time",
@@ -710,8 +713,7 @@ def _cost(tested: _Tested) -> Part:
             f"{megabytes:.1f} MB. On one core of the machine that made it, it predicts "
             f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
             f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
-            f"Requested limits: {_limits(delivery.settings['limits'])}; times per row are those of "
-            f"{measures.BULK} at a time.",
+            f"Requested limits: {_limits(limits)}{timed}.",
         ],
         [
             Table(
