@@ -84,7 +84,7 @@ def replayed(manifests: pd.DataFrame) -> bool:
 
 
 def recorded(manifests: pd.DataFrame) -> str:
-    """Say which times of fitting are not the searches' own: a key of :data:`RECORDED`, or empty."""
+    """Return whether times of fitting come from elsewhere: a key of :data:`RECORDED`, or empty."""
     if replayed(manifests):
         return "recorded"
     origins = {name for counts in manifests.get("origin", pd.Series()).dropna() for name in counts}
