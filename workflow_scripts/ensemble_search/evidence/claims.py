@@ -42,9 +42,8 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
         intervals lie within it and :data:`DIFFERS` if one lies outside; with ``margin``,
         :data:`AGREES` if all intervals lie above minus the margin and :data:`DIFFERS` if one lies
         below. Otherwise, or with ranks of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with
-        fewer than two units, :data:`MISSING`. Of several studies, :data:`AGREES` if all agree,
-        :data:`DIFFERS` if one differs, :data:`MISSING` if all are missing, and :data:`OPEN`
-        otherwise.
+        fewer than two units, :data:`MISSING`. Of several studies, it is their common verdict, else
+        :data:`DIFFERS` if one differs, else :data:`OPEN`.
     pairs
         Columns ``study`` (its place among ``studies``), ``lower``, ``higher`` (methods), ``units``,
         ``difference`` (mean over units of the second minus the first), ``low`` and ``high`` (its

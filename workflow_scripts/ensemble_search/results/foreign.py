@@ -42,14 +42,10 @@ if TYPE_CHECKING:
 #: Columns of ``models.csv`` that are not hyperparameters.
 MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
 #: Words in the names of columns with numbers that are results of models, in lower case.
-RESULTS = frozenset(
-    [
-        *("error", "loss", "logloss", "accuracy", "auc", "auroc", "score", "f1", "rmse", "mse"),
-        *("mae", "r2", "brier"),
-    ]
-)
+RESULTS = {"error", "loss", "logloss", "accuracy", "auc", "auroc", "score", "f1", "rmse", "mse",
+           "mae", "r2", "brier"}  # fmt: skip
 #: Words in the names of columns with numbers that may be measured times, in lower case.
-TIMES = frozenset(["time", "times", "second", "seconds", "sec", "secs", "ms", "duration"])
+TIMES = {"time", "times", "second", "seconds", "sec", "secs", "ms", "duration"}
 #: A number as text, also where others of its column are not: 12.5%, or 0,1 beside '-'.
 _FIGURE = re.compile(r"\s*[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?\s*%?\s*")
 #: Tolerance by which sums of probabilities may differ from 1; probabilities are divided by the sum.
@@ -148,8 +144,7 @@ def _minimal(folder: Path) -> Predictions:
     written = _csv(folder / MINIMAL, text=True)
     notes = []
     for name in written.columns.difference(MEASURED):
-        parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
-        own = {part.lower() for part in parts}
+        own = {part.lower() for part in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)}
         figures = any(map(_FIGURE.fullmatch, written[name]))
         if figures and not RESULTS.isdisjoint(own):
             raise Unusable(
