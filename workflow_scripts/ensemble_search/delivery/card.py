@@ -16,6 +16,7 @@ from ensemble_search.delivery.page import Card, Part, Table
 from ensemble_search.delivery.tested import MOST_CLASSES, Tested, copies
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
+from ensemble_search.results import readers
 from ensemble_search.runtime.errors import UserError
 
 #: Further columns are left out of the table of their importance.
@@ -460,6 +461,9 @@ def _use(tested: Tested) -> Part:
 def _cost(tested: Tested) -> Part:
     delivery, ensemble = tested.delivery, tested.ensemble
     speed, size = measures.speed(ensemble, tested.X), measures.megabytes(delivery.folder)
+    limits = delivery.settings["limits"]
+    timed = f"; times per row are those of {measures.BULK} at a time"
+    timed *= limits.get("predict_ms_per_row") is not None
     combined = "vote" if tested.manifest["combination"] == "votes" else "weighted mean"
     head = ("evaluation", "weight", "validation loss", "MB", "pipeline")
     return Part(
@@ -469,8 +473,7 @@ def _cost(tested: Tested) -> Part:
             f"{size:.1f} MB. On one core of the machine that made it, it predicts "
             f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
             f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
-            f"Requested limits: {_limits(delivery.settings['limits'])}; times per row are those of "
-            f"{measures.BULK} at a time.",
+            f"Requested limits: {_limits(limits)}{timed}.",
         ],
         [Table(head, list(_members(tested)), wide=True)],
     )
@@ -484,6 +487,9 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
         Series("ensemble", [1, len(best)], [whole, whole], "dashed"),
     ]
     axes = "Best pipeline so far, on the validation rows", "pipelines", tested.metric.title
+    made = readers.search(delivery.source.search)
+    commit = f" at commit {made['commit'][:12]}" if made["commit"] else ""
+    commit += ", which had uncommitted changes" if made["dirty"] else ""
     return Part(
         "The search",
         [
@@ -491,7 +497,7 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
             "helps. The command below repeats the search on the same data, in a checkout of "
-            "this project."
+            f"this project{commit}."
         ],
         charts=[Chart("search", *axes, series)],
         code=about["command"],

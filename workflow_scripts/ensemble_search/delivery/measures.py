@@ -55,7 +55,8 @@ def interval(
         loss, units = metric.loss(labels, predictions), np.arange(len(labels))
         units = units if groups is None else groups
         n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
-        if n < RARE or loss in (0, metric.worst):
+        # Losses of users' metrics may be unlimited.
+        if 0 <= loss <= metric.worst and (n < RARE or loss in (0, metric.worst)):
             low, high = wilson(n * loss / metric.worst, n)
             return metric.worst * low, metric.worst * high
     if groups is not None:

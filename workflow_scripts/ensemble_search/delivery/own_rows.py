@@ -93,12 +93,13 @@ def read(
         own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))
     X, unusual = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
-    weights, groups = np.empty(0), None
-    if "weight" in by:
-        name, what = by["weight"], f"deliver.test: '{file}': column '{by['weight']}'"
-        weights = normalise.row_values(name, "weight", frame[name], what, notes)[1].to_numpy()
-    if "group" in by:
-        groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
+
+    def of_rows(role: str) -> np.ndarray:
+        name, what = by[role], f"deliver.test: '{file}': column '{by[role]}'"
+        return normalise.row_values(name, role, frame[name], what, notes)[1].to_numpy()
+
+    weights = of_rows("weight") if "weight" in by else np.empty(0)
+    groups = np.unique(of_rows("group"), return_inverse=True)[1] if "group" in by else None
     return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *unusual])
 
 

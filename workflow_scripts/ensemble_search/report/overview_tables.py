@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, failures, ranks, ratings
+from ensemble_search.analysis import effects, failures, origins, ranks, ratings
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
@@ -17,7 +17,7 @@ from ensemble_search.report.tables import Cell, Table, cells
 #: Explains the column of this name.
 DETECTABLE = (
     "Detectable: the smallest true difference that these data sets would detect with "
-    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * effects.LEVEL:g} %; –: none)."
+    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * ALPHA:g} %; –: none)."
 )
 
 
@@ -128,19 +128,19 @@ def _with_majority(table: Table, majority: pd.Series, losses: Losses) -> Table:
     )
 
 
-def time_table(times: pd.DataFrame, replayed: bool) -> Table:
-    """Where the searches' time went; in replays, that of fitting is recorded in tables."""
+def time_table(times: pd.DataFrame, recorded: str) -> Table:
+    """Where the searches' time went; ``recorded``: see ``origins.recorded``."""
     rows = []
     for search, row in times.iterrows():
         spent = [duration(row[part]) for part in ("fit", "suggest", "rest")]
         share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
-    recorded = ", recorded" if replayed else ""
-    total = "total wall-clock time of all runs" + (", fitting recorded" if replayed else "")
-    columns = ["search", "runs", f"mean fitting per run{recorded}", "mean suggesting per run"]
+    label = f", {recorded}" if recorded else ""
+    total = "total wall-clock time of all runs" + (f", fitting {recorded}" if recorded else "")
+    columns = ["search", "runs", f"mean fitting per run{label}", "mean suggesting per run"]
     columns += ["mean other per run", "share outside fitting", total]
-    columns.append(f"total CPU time of all runs' evaluations{recorded}")
+    columns.append(f"total CPU time of all runs' evaluations{label}")
     notes = [
         "Fitting: wall-clock time to fit pipelines and to predict. Suggesting: everything the "
         "optimizer does between two evaluations. Other: starting jobs and workers, reading and "
@@ -148,12 +148,14 @@ def time_table(times: pd.DataFrame, replayed: bool) -> Table:
         "evaluation). CPU time: of fitting and predicting. Methods that share a search share its "
         "time."
     ]
-    if replayed:
+    if recorded == "recorded":
         notes.append(
             "The searches were replayed and fitted nothing: their times of fitting, and the parts "
             "of totals and shares that come from these, were recorded when the table was made. "
             "Suggesting and other are the replays' own."
         )
+    elif recorded:
+        notes.append(origins.RECORDED[recorded])
     data = times.rename_axis("search").reset_index()
     return Table("time", "Time spent by each search", columns, rows, data, notes)
 

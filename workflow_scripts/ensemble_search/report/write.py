@@ -128,7 +128,7 @@ class _Report:
             "without_model": failures.without_model(results.scores),
             "period": origins.period(manifests),
             "searches": len(manifests),
-            "total": times.total(self.spent, origins.replayed(manifests)),
+            "total": times.total(self.spent, origins.recorded(manifests)),
             **self._tables(answer),
             **self._figures(answer),
         }
@@ -141,7 +141,7 @@ class _Report:
             found["errors"] = made.error_table(results, compared)
         observations = results.observations
         if len(observations):
-            found["time"] = made.time_table(self.spent, origins.replayed(results.manifests))
+            found["time"] = made.time_table(self.spent, origins.recorded(results.manifests))
             found["causes"] = made.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
                 found[column] = made.failure_table(observations, column, heading)
@@ -153,7 +153,7 @@ class _Report:
         if len(results.missing):
             found["missing"] = made.missing_table(results.missing)
             found["progress"] = made.progress_table(results)
-        settings = origins.settings(results.study)
+        settings = origins.settings(results.study, datasets.by(results.study, results.folder))
         found["settings"] = made.plain("settings", "Settings of the study", settings)
         if len(results.manifests):
             ran_with = origins.origins(results.manifests)
@@ -176,13 +176,12 @@ class _Report:
             )
         observations = results.observations
         if len(observations):
-            spent = self.spent
+            spent, recorded = self.spent, origins.recorded(results.manifests)
             found["time"] = self._publish(
                 figures.time_bars(spent),
                 "time",
                 spent.rename_axis("search").reset_index(),
-                "Mean time per run, by search"
-                + ("; fitting as recorded" if origins.replayed(results.manifests) else ""),
+                "Mean time per run, by search" + (f"; fitting {recorded}" if recorded else ""),
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
                     f"{times.duration(r['suggest'])}, other {times.duration(r['rest'])}"

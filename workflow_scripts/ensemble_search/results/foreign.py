@@ -122,8 +122,7 @@ def _minimal(folder: Path) -> Predictions:
     written = _csv(folder / MINIMAL, text=True)
     notes = []
     for name in written.columns.difference(MEASURED):
-        parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
-        own = {part.lower() for part in parts}
+        own = {part.lower() for part in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)}
         figures = any(map(_FIGURE.fullmatch, written[name]))
         if figures and not RESULTS.isdisjoint(own):
             raise Unusable(
@@ -134,7 +133,7 @@ def _minimal(folder: Path) -> Predictions:
             )
         if figures and not TIMES.isdisjoint(own):
             notes.append(
-                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong into "
+                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong in "
                 "fit_seconds and predict_seconds"
             )
         if models[name].dtype.kind != "f":
@@ -326,7 +325,7 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     import pandas as pd
 
     names = [file.parts[-5].split(".")[0] for file in files]
-    labels, columns, found = np.empty(0, dtype=str), None, []
+    labels, columns, found, notes = np.empty(0, dtype=str), None, [], []
     for file in files:
         frame = _csv(file, text=True)
         if not {"truth", "predictions"} <= {*frame}:
@@ -348,6 +347,15 @@ def _amlb(files: Sequence[Path]) -> Predictions:
             raise Unusable(file, f"its rows or classes are not those of '{files[0]}'")
         order = [written[classes.index(name)] for name in columns]
         found.append(_floats(file, frame[order or ["predictions"]], failed=True))
+        if columns:
+            named = np.array([*map(_plain, frame["predictions"])])[:, None] == np.array(columns)
+            most = np.where(named, found[-1], -np.inf).max(axis=1)
+            # False for rows of a failed model, whose probabilities are NaN.
+            if others := int((most < found[-1].max(axis=1)).sum()):
+                notes.append(
+                    f"'{file}': in {others} of {len(frame)} rows, the column 'predictions' names a "
+                    "class that is not the most probable; only the probabilities are used"
+                )
     codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
     half = share_of_rows(codes, 0.5)
     rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
@@ -357,7 +365,7 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     arrays = np.stack(found)
     parts = {part: labels[own] for part, own in rows.items()}
     predictions = {part: arrays[:, own] for part, own in rows.items()}
-    return _of(files[0].parent, models, parts, predictions, columns)
+    return replace(_of(files[0].parent, models, parts, predictions, columns), notes=notes)
 
 
 def _plain(label: str) -> str:

@@ -356,8 +356,8 @@ def _write(
         far = [(np.abs(array) > LARGEST).any(axis=(1, 2)) for array in arrays.values()]
         if cut := int(np.logical_or.reduce(far).sum()):
             notes.append(
-                f"{cut} models have predictions more than {LARGEST:g} standard deviations from the "
-                "mean label, which are clipped"
+                f"models with predictions more than {LARGEST:g} standard deviations from the mean "
+                f"label, which are clipped: {cut}"
             )
         arrays = {p: np.clip(array, -LARGEST, LARGEST) for p, array in arrays.items()}
     stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
@@ -424,7 +424,7 @@ def _write(
     }
     files.write_json(folder / tables.MANIFEST, about)
     if half := int((failed & ~(lacking["validation"] & lacking["test"])).sum()):
-        notes.append(f"{half} models lack validation or test predictions, and count as failed")
+        notes.append(f"models that lack validation or test predictions, and so failed: {half}")
     return source, np.array([loss for loss in losses if loss is not None]), notes
 
 

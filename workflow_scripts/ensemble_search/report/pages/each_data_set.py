@@ -37,14 +37,14 @@ def build(results: Results, publish) -> list[Section] | str:
     scores, losses = full_fits.over_budget(results, seen.compared).scores, seen.losses
     unit = full_fits.unit(results.study)
     table = deliverables.deliverables(results)
-    replayed = origins.replayed(results.manifests)
+    recorded = origins.recorded(results.manifests)
     over = {part: curves.error_curves(scores, f"{part}_error") for part in ("test", "validation")}
     timed = wall_clock.over_time(results, wall_clock.fitted(results.observations))
     whole = timed[["mean", "std"]].where(timed["models"] == 1)
     over["seconds"] = timed[["dataset", "method", "seconds"]].join(whole).dropna(subset="mean")
     about = [losses.fill(text) for text in ABOUT]
-    if replayed:
-        about.append("Seconds are those recorded when the searches' table was made.")
+    if recorded:
+        about.append(origins.RECORDED[recorded])
     if len(seen.compared.methods) > curve_figures.MANY:
         about.append(curve_figures.FRAMES)
     few = len(seen.compared.methods) <= curve_figures.FEW
@@ -55,7 +55,7 @@ def build(results: Results, publish) -> list[Section] | str:
         draw = partial(_draw, dataset, stem, seen, publish, unit)
         own = {part: data[data["dataset"] == dataset] for part, data in over.items()}
         panels = [draw(part, data) for part, data in own.items() if len(data)]
-        shown = _table(table[table["dataset"] == dataset], stem, dataset, seen, replayed)
+        shown = _table(table[table["dataset"] == dataset], stem, dataset, seen, recorded)
         sections.append(Section(dataset, [shown, Panels(panels, legend, wide=not few)]))
     return sections
 
@@ -75,7 +75,7 @@ def _draw(
     return what[0].upper() + what[1:], drawing
 
 
-def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View, replayed: bool) -> Table:
+def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View, recorded: str) -> Table:
     losses = seen.losses
     best = lines["test"].round(DIGITS).min()
     rows = []
@@ -86,10 +86,10 @@ def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View, replayed: b
         rows.append([Cell(line["method"]), test, *cells(*others)])
     columns = ["method", *(losses.heading(f"{p} {losses.title}") for p in ("test", "validation"))]
     columns += ["members", "ms to predict 1000 rows"]
-    columns.append("fitting per run, recorded" if replayed else "fitting per run")
+    columns.append(f"fitting per run, {recorded}" if recorded else "fitting per run")
     caption = f"{dataset}: what the methods deliver, means over repeats (± standard deviation)"
     notes = []
     if np.isfinite(lines["milliseconds"]).any():
-        measured = deliverables.measured_on(lines["rows"], replayed)
+        measured = deliverables.measured_on(lines["rows"], recorded)
         notes.append(f"Time to predict: the sum over the members {measured}.")
     return Table(stem, caption, columns, rows, lines, notes)

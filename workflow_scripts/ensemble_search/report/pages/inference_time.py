@@ -43,7 +43,7 @@ def build(results: Results, publish) -> list[Section] | str:
     rows_of = delivered.loc[delivered["dataset"].isin(wide.index), "rows"]
     text = (
         "The time to predict is the sum over the members of the final ensemble "
-        f"{deliverables.measured_on(rows_of, origins.replayed(results.manifests))}. Mean over "
+        f"{deliverables.measured_on(rows_of, origins.recorded(results.manifests))}. Mean over "
         f"repeats, then geometric mean over {len(wide)} of {len(seen.compared.datasets)} data "
         "sets. Lower left is best."
     )

@@ -34,8 +34,8 @@ def build(results: Results, publish) -> list[Section] | str:
         "whatever number of workers the study had. An ensemble counts once all evaluations before "
         "it are done."
     )
-    if origins.replayed(results.manifests):
-        text += " Seconds of fits are those recorded when the searches' table was made."
+    if recorded := origins.recorded(results.manifests):
+        text += f" {origins.RECORDED[recorded]}"
     return [Section("Loss over time", [text, _panels(curves, seen, publish), _table(curves, seen)])]
 
 
