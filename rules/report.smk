@@ -27,6 +27,7 @@ rule report:
         # For the page on data sets; the splits are inputs of the searches.
         [f"{ROOT}/data/{key}/dataset.json" for key in JOBS.sources],
         # Parts of the report that are not Python code, so the code version does not cover them.
+        f"{SCRIPTS}/ensemble_search/report/base.html",
         f"{SCRIPTS}/ensemble_search/report/template.html",
         f"{SCRIPTS}/ensemble_search/report/page.html",
         f"{SCRIPTS}/ensemble_search/report/macros.html",

@@ -32,8 +32,8 @@ import yaml
 
 from ensemble_search.data import checks, prepare, roles, sources
 from ensemble_search.delivery import doors, own_rows
-from ensemble_search.delivery.card import SUMMARY
 from ensemble_search.delivery.limits import NONE_WITHIN
+from ensemble_search.delivery.page import SUMMARY
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals

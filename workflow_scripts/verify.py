@@ -43,7 +43,7 @@ def main() -> None:
     if found.rounded:
         again += f", the same up to rounding: {found.rounded}"
     if found.missing:
-        again += f"; {found.missing} of {found.searches} searches have no results"
+        again += f"; searches without results: {found.missing} of {found.searches}"
     n = len(found.problems)
     count = f"{n or 'no'} problem{'s' * (n > 1)}"
     print(f"{found.folders} folders checked; {again}; {count}")

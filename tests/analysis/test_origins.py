@@ -1,6 +1,7 @@
 """Where results come from: every difference is listed, and what the report says of replays."""
 
 import pandas as pd
+import pytest
 
 from ensemble_search.analysis import origins
 from ensemble_search.analysis.origins import caveat
@@ -18,6 +19,36 @@ def test_origins_tell_apart_what_differs():
 def manifests(*entries) -> pd.DataFrame:
     tables = [{"entries": n} if n else None for n in entries]
     return pd.DataFrame({"dataset": [f"data-{i}" for i in range(len(entries))], "table": tables})
+
+
+def test_shares_of_parts_say_where_the_data_divide_the_rows():
+    study = {"split": {"train": 0.6, "test": 0.2, "seed": 1}, "datasets": ["a", "b", "c"]}
+    found = origins.settings(study, {}).set_index("key")["value"]
+    assert found.to_dict() == {
+        **{"split.train": "0.6", "split.test": "0.2", "split.seed": "1"}, "datasets": "a, b, c"
+    }  # fmt: skip
+    by = {"a": {"part": "kind"}, "b": {"fold": "cv", "weight": "w"}, "c": {"group": "id"}}
+    by["d"] = by["a"]
+    found = origins.settings(study, by).set_index("key")["value"]
+    named = "not of a, d: 'kind' names the part of each row"
+    assert found["split.train"] == f"0.6; {named}"
+    assert found["split.test"] == f"0.2; {named}; not of b: test rows are one fold of 'cv'"
+    assert found["split.seed"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ([{"fitted": 9}, {"fitted": 9}], ""),
+        ([{"fitted": 9}, {"fitted": 2, "shared": 7}], "partly recorded"),
+        ([{"fitted": 9, "given": 3}], "partly recorded"),
+        ([{"table": 9}], "partly recorded"),  # of another study; see `manifests` for replays
+    ],
+)
+def test_evaluations_that_were_not_fitted_have_recorded_times(counts, said):
+    assert origins.recorded(pd.DataFrame({"origin": counts})) == said
+    assert origins.recorded(manifests(9).assign(origin=[{"table": 9}])) == "recorded"
+    assert origins.recorded(pd.DataFrame()) == ""
 
 
 def test_nothing_is_said_of_live_searches():

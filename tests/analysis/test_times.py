@@ -35,8 +35,10 @@ def test_duration(seconds, text):
 def test_recorded_time_is_not_that_of_a_replay():
     made = pd.DataFrame({"search": ["s"] * 3, "rest_seconds": [10.0, 6.0, 4.0]})
     spent = times.time_spent(observations(), made)  # 22 s of fitting, 8 of suggesting, 20 of rest
-    assert times.total(spent, False) == "50 s of search in total (wall-clock time)"
-    assert times.total(spent, True) == (
+    assert times.total(spent, "") == "50 s of search in total (wall-clock time)"
+    partly = "50 s of search in total (wall-clock time, partly recorded)"
+    assert times.total(spent, "partly recorded") == partly
+    assert times.total(spent, "recorded") == (
         "28 s of replaying in total, and 22 s of fitting recorded when the tables were made "
         "(wall-clock time)"
     )

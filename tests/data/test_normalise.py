@@ -792,7 +792,7 @@ def test_digits_of_times_that_are_not_kept_are_said():
     assert not any("kept" in note for note in run(t=whole)[1]["notes"])
     raw = Raw(pd.DataFrame({"x": range(6), "t": fine, "y": Y}), "y", "set", {"sklearn": "set"})
     notes = normalise.normalise(raw, {"categorical": ["t"]})[1]["notes"]
-    said = "column 't' has 6 distinct times, of which only the seconds are kept: 1 categories"
-    assert said in notes
+    said = "column 't' has 6 distinct times, but 1 without fractions of a second, which are"
+    assert any(note.startswith(said) for note in notes)
     notes = normalise.normalise(raw, {"group": ["t"]})[1]["notes"]
-    assert said in notes
+    assert any(note.startswith(said) for note in notes)

@@ -8,8 +8,10 @@ import pytest
 from scipy.stats import binomtest
 
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
-from ensemble_search.delivery import card, measures
+from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
+from ensemble_search.delivery.tested import copies
+from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
 from ensemble_search.runtime import plugins
@@ -141,6 +143,19 @@ def test_intervals_of_few_positives_hold_the_true_loss_as_often_as_they_say(name
     assert np.mean([low <= true <= high for low, high in found]) > 0.9
 
 
+def test_losses_beyond_the_worst_have_an_interval():
+    """``worst`` is a useless model's loss if a metric of a user has no bound."""
+
+    class Cost(Metric):
+        title = "cost"
+
+        def loss(self, labels, predictions, weights=None):
+            return 5 * float(np.mean(labels != (predictions[:, 0] > 0.5)))
+
+    low, high = measures.interval(Cost(), np.tile([0, 1], 10), np.tile([[0.9], [0.9]], (10, 1)))
+    assert 0.5 < low < 2.5 < high < 5
+
+
 def test_a_regression_has_no_rarest_class():
     """The loss of its mean is extreme, 1, but no label is there twice."""
     labels = np.random.default_rng(0).normal(size=2000)
@@ -234,6 +249,87 @@ def test_partial_dependence_of_what_has_no_simple_values():
     assert measures.dependence(ensemble, lambda c: c, X[:, :1], "day", 0) is None
 
 
+#: Sentences on the quality that depend on the data, and on how the ensemble was made.
+SAID = {
+    "near": "Rows close in time may be alike",
+    "far": "It is outside the interval, so the test rows may also differ",
+    "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
+    "weights": "Rows are weighted here",
+    "two": "The positive class for average precision and F1 is 'b'",
+    "more": "Average precision, F1 and AUC are means over the classes",
+    "kept": "The tested members are the delivered ones, refitted on the training rows.",
+    "again": "Before they were refitted, their ",
+    "all": "The delivered ones are refitted on all rows except those train_rows left out",
+    "fixed": "The base preparation (imputed values, categories, words of texts) is not fitted ag",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, {"two", "kept", "again"}),
+        ({"by": {"time": "day"}, "classes": list("abc")}, {"near", "more", "kept", "again"}),
+        ({"by": {"group": "patient"}, "groups": np.arange(120) // 10},
+         {"groups", "two", "kept", "again"}),
+        ({"weights": np.ones(120), "as_found": None}, {"weights", "two", "kept"}),
+        ({"validation": 0.0}, {"far", "two", "kept", "again"}),
+        ({"validation": 0.0, "metric": "auc"}, {"far", "two", "kept", "again"}),
+        ({"metric": "auc"}, {"two", "kept", "again"}),
+        ({"rows": "all", "unseen": False, "settings": {"train_rows": {"share": 0.5}}},
+         {"two", "all", "fixed"}),
+        ({"classes": [], "metric": "rmse", "validation": 0.5}, {"kept", "again"}),
+    ],
+)  # fmt: skip
+def test_what_the_quality_says(changes, expected):
+    """A third of the 120 rows is wrong, by default as on the validation rows."""
+    given = {"classes": ["a", "b"], "by": {}, "settings": {}, "metric": "error", "rows": "train",
+             "groups": None, "weights": np.empty(0), "unseen": True, "validation": 1 / 3,
+             **changes}  # fmt: skip
+    labels, found = np.arange(120) % 2, np.tile([0.2, 0.7, 0.6, 0.7, 0.2, 0.3], 20)[:, None]
+    given.setdefault("as_found", found)
+    metric = plugins.load("metrics", given["metric"])()
+    kept = SimpleNamespace(loss=lambda labels, predictions: given["validation"])
+    pool = SimpleNamespace(problem=SimpleNamespace(metric=kept), labels=[], predictions=[])
+    tested = SimpleNamespace(
+        delivery=SimpleNamespace(
+            pool=pool, members=SimpleNamespace(predict=lambda p: p), own_test=None, notes=[]
+        ),
+        labels=labels, groups=given["groups"], weights=given["weights"], metric=metric, scale=1.0,
+        name=given["metric"], loss=lambda loss: loss, manifest={"rows": given["rows"]},
+        classes=given["classes"], commonest="a", unseen=given["unseen"], as_found=given["as_found"],
+    )  # fmt: skip
+    measure = measures.measured(tested.name, labels, found, 0 * found, weights=np.empty(0))
+    described = {"settings": given["settings"], "by": given["by"]}
+    said = " ".join(card._quality(tested, {tested.name: measure}, described).paragraphs)
+    assert {key for key, words in SAID.items() if words in said} == expected, said
+
+
+@pytest.mark.parametrize(
+    ("commit", "dirty", "said"),
+    [
+        ("ab" * 20, False, "of this project at commit abababababab."),
+        ("ab" * 20, True, "at commit abababababab, which had uncommitted changes."),
+        (None, None, "in a checkout of this project."),
+    ],
+)
+def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monkeypatch):
+    made = {"made/search": {"commit": commit, "dirty": dirty}}
+    monkeypatch.setattr(card.readers, "search", made.get)
+    kept = SimpleNamespace(loss=lambda labels, predictions: 0.25)
+    tested = SimpleNamespace(
+        delivery=SimpleNamespace(
+            pool=SimpleNamespace(
+                problem=SimpleNamespace(metric=kept), labels=[], predictions=[], errors=[0.5, 0.25]
+            ),
+            members=SimpleNamespace(predict=lambda p: p), settings={"repeat": 0},
+            source=SimpleNamespace(search="made/search", space="divbo"),
+        ),
+        loss=lambda losses: losses, metric=ERROR,
+    )  # fmt: skip
+    about = {"method": "RS", "study": "s", "command": "snakemake"}
+    assert card._search(tested, about).paragraphs[0].endswith(said)
+
+
 @pytest.mark.parametrize("n", [4, 6])
 def test_classes_that_the_figures_leave_out_are_said(n):
     rng = np.random.default_rng(0)
@@ -256,6 +352,10 @@ def test_classes_that_the_figures_leave_out_are_said(n):
     assert forms == {"size": {"both"}, "c": {"points"}}
     said = f"Of the {n} classes, they show the 4 that have the most test rows."
     assert (said in part.paragraphs) == (n > 4)
+    seen = "The members were also fitted on these rows, so columns that distinguish rows seem"
+    assert seen not in part.paragraphs[0]
+    tested.unseen = False
+    assert seen in card._columns(tested).paragraphs[0]
 
 
 def of_test_rows(labels, found, metric, classes=(), warning=""):
@@ -296,24 +396,24 @@ def test_cautions(given, said):
 def test_copies_are_more_than_rows_that_are_alike_by_chance():
     rng = np.random.default_rng(0)
 
-    def copies(of, table, folds=0):
+    def found(of, table, folds=0):
         zeros = [np.zeros(len(part)) for part in (*table, of)]
         inputs = SimpleNamespace(
             X_train=table[0], y_train=zeros[0], X_validation=table[1], y_validation=zeros[1],
             X_test=table[2], folds=np.zeros(folds),
         )  # fmt: skip
         delivery = SimpleNamespace(inputs=inputs, test_labels=zeros[2])
-        return card._copies(SimpleNamespace(X=of, labels=zeros[3], delivery=delivery))
+        return copies(SimpleNamespace(X=of, labels=zeros[3], delivery=delivery))
 
     table, new = rng.random((3, 50, 2)), rng.random((100, 2))
-    assert copies(new, table) == 0
+    assert found(new, table) == 0
     for part in table:
         new[:10] = -0.0 + part[:10]
-        assert copies(new, table) == 10
+        assert found(new, table) == 10
     new[:10] = table[1, :10]
-    assert copies(np.concatenate([new[:1], rng.random((200, 2))]), table) == 0  # a single one
+    assert found(np.concatenate([new[:1], rng.random((200, 2))]), table) == 0  # a single one
     few = rng.integers(0, 3, (3, 50, 2)).astype(float)
-    assert copies(few[0], few) == 0
+    assert found(few[0], few) == 0
 
 
 @pytest.mark.parametrize(
@@ -346,10 +446,10 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     assert len(drawn["series"][1]["dots"]) == 2
     assert [word for _, word in drawn["across"]] == ["a", "b", "a very long w…"]
     assert chart.csv().splitlines()[:3] == ["series,'=x,y", "one,a,1", "one,b,nan"]
-    card.write(card.Card("t <i>", "h", ["<u>"], [card.Part("p", charts=[chart])]), tmp_path)
-    page = (tmp_path / "card.html").read_text(encoding="utf-8")
-    assert not re.search("<[biu]>", page)
-    line, points = re.findall("<li>(.*)</li>", page)
+    page.write(page.Card("t <i>", "h", ["<u>"], [page.Part("p", charts=[chart])]), tmp_path)
+    text = (tmp_path / "card.html").read_text(encoding="utf-8")
+    assert not re.search("<[biu]>", text)
+    line, points = re.findall("<li>(.*)</li>", text)
     assert "<path" in line and "<circle" not in line
     assert "<circle" in points and "<path" not in points
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()

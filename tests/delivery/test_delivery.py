@@ -251,6 +251,7 @@ def test_rows_of_a_file_to_test_on(tmp_path):
         ("y,g,w\n1,2,3\n", "has no column 'a'"),
         ("y,g,a\n1,2,3\n", "has no column 'w'"),
         ("y,g,a,w\n1,2,3,0\n", "column 'w': has the weight 0; weights must be above 0"),
+        ("y,g,a,w\n1,2,3,1\n1,,3,1\n", "column 'g': has no value, .* in 1 row"),
         ("y,g,a,w\n?,2,3,1\n", "has no row with a known value of 'y'; it has values such as"),
         ("y;g;a;w\n3,5;2;3;1\n", "'y'; it has values such as '3,5'; write them as -1234.5"),
         ("y,g,a,w\n", "has no rows"),
@@ -656,6 +657,7 @@ def test_the_card_says_what_it_is_and_escapes_names(delivered):
     assert "&lt;b&gt;RS-ES&lt;/b&gt;" in page
     text = (delivered / "card.md").read_text(encoding="utf-8")
     assert "\\<b\\>RS-ES" in text
+    assert "Requested limits: none.\n" in text
     for title in ("How good is it?", "By class", "Calibration", "Columns", "The search", "Checks"):
         assert f"## {title}" in text
         assert f"<h2>{title}</h2>" in page

@@ -100,7 +100,7 @@ def test_ranks_over_the_time_to_predict(study):
 
 
 def test_rows_that_times_to_predict_come_from():
-    text = deliverables.measured_on(pd.Series([1200.0, 3000.0]), True)
+    text = deliverables.measured_on(pd.Series([1200.0, 3000.0]), "recorded")
     assert text == (
         "on the 1,200 to 3,000 validation and test rows of a data set, recorded when the table was "
         "made, and scaled to 1000 rows"

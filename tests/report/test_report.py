@@ -599,6 +599,24 @@ def test_sentences_about_what_is_left_out_are_apart(tmp_path):
     assert "(1 data set, 1 run per method)" in text
 
 
+def test_times_of_shared_fits_are_named_as_partly_recorded(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "modules", lambda: [f"{pages.__name__}.each_data_set"])
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
+    made.write(tmp_path, content, errors)
+    shared = {"made_with": {**made.made_with(content, "search-divbo"), "origin": {"shared": 8}}}
+    made.write_search(
+        tmp_path, "quake", "search-divbo", 0, errors("DivBO", "quake", 0)[0], **shared
+    )
+    assert write.write(content, tmp_path, tmp_path / "report") == []
+    text = squeezed(read(tmp_path / "report"))
+    assert "of search in total (wall-clock time, partly recorded)." in text
+    assert "mean fitting per run, partly recorded" in text
+    assert "Seconds of evaluations that searches share, or that were given, are those" in text
+    page = " ".join(text_of(tmp_path / "report/pages/each-data-set.html").split())
+    assert "fitting per run, partly recorded" in page
+    assert "Seconds of evaluations that searches share" in page
+
+
 def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch):
     shown = [f"{pages.__name__}.{name}" for name in ("each_data_set", "inference_time")]
     monkeypatch.setattr(pages, "modules", lambda: shown)

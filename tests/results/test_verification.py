@@ -240,3 +240,6 @@ def test_the_script(study):
     )
     assert last.startswith("4 folders checked; ")
     assert last.endswith("; 1 problem")
+    shutil.rmtree(SEARCH)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "; searches without results: 1 of 1; " in done.stdout.splitlines()[-1]

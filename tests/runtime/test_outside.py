@@ -1,6 +1,7 @@
 """Parts from outside: found, rejected in one line, and versioned like built-in ones."""
 
 import os
+import signal
 import sys
 
 import pytest
@@ -229,6 +230,15 @@ def test_entry_points_of_installed_packages_are_plugins(package):
     assert "kit" in libraries("kit.help")  # which imports nothing
 
 
+def test_what_a_part_of_a_package_raises_costs_a_line(package, parts):
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    own = "    def planned(self, *budget): raise RuntimeError('not so')\n"
+    parts("installed/kit/mine.py", f"{base}class Mine(RandomSearch):\n{own}")
+    parts("study.yaml", study([], searches={"mine": {"optimizer": "packed"}}))
+    with pytest.raises(UserError, match=r"'installed/kit/mine.py', line 3: RuntimeError: not so"):
+        Jobs.load("study.yaml")
+
+
 @pytest.mark.parametrize(
     ("points", "says"),
     [
@@ -299,7 +309,8 @@ def test_a_wrong_type_of_an_ensemble_costs_a_line(parts):
 
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit", "SystemExit"])
 @pytest.mark.parametrize("where", ["module", "planned"])
-def test_a_part_that_raises_what_ctrl_c_raises_costs_a_line(parts, error, where):
+def test_a_part_that_raises_what_ctrl_c_raises_costs_a_line(parts, error, where, monkeypatch):
+    monkeypatch.setattr(signal, "default_int_handler", None)  # as in scripts, which replace it
     base = "from ensemble_search.optimizers.random import RandomSearch\n"
     text = f"{base}class Mine(RandomSearch):\n    def planned(self, *budget): raise {error}\n"
     if where == "module":
@@ -310,9 +321,17 @@ def test_a_part_that_raises_what_ctrl_c_raises_costs_a_line(parts, error, where)
         Jobs.load("study.yaml")
 
 
-def test_ctrl_c_in_a_part_is_not_its_mistake(parts, monkeypatch):
-    parts("parts/optimizers/mine.py", "raise KeyboardInterrupt\n")
-    monkeypatch.setattr(signals, "received", [2])
-    outside.use(["parts"])
+@pytest.mark.parametrize("ours", [True, False])
+@pytest.mark.parametrize("where", ["module", "planned"])
+def test_ctrl_c_in_a_part_is_not_its_mistake(parts, ours, where, monkeypatch):
+    """Nor without our handlers: in Snakemake, or in a notebook."""
+    if ours:
+        monkeypatch.setattr(signal, "default_int_handler", None)
+        monkeypatch.setattr(signals, "received", [2])
+    base = "from ensemble_search.optimizers.random import RandomSearch\n"
+    text = f"{base}class Mine(RandomSearch):\n    def planned(self, *budget): {{}}\n"
+    raising = "raise KeyboardInterrupt" if ours else "import signal; signal.raise_signal(2)"
+    parts("parts/optimizers/mine.py", ("{}\n" if where == "module" else text).format(raising))
+    parts("study.yaml", study(["parts"]))
     with pytest.raises(KeyboardInterrupt):
-        plugins.load("optimizers", "mine")
+        Jobs.load("study.yaml")

@@ -5,7 +5,15 @@ import argparse
 import pytest
 
 from ensemble_search.jobs import Jobs
-from ensemble_search.runtime import errors
+from ensemble_search.runtime import errors, signals
+
+
+@pytest.fixture(autouse=True)
+def this_process_goes_on(monkeypatch):
+    """A script changes how options and signals are treated until it ends; later tests do not."""
+    monkeypatch.setattr(argparse.ArgumentParser, "error", argparse.ArgumentParser.error)
+    for name in ("on_signals", "no_more"):
+        monkeypatch.setattr(signals, name, lambda: None)
 
 
 def test_a_file_where_a_folder_should_be_costs_a_line(tmp_path, capsys):

@@ -360,5 +360,5 @@ def test_a_link_to_nowhere_is_named(tmp_path, place):
 
 def test_a_file_instead_of_the_folder_is_named(tmp_path):
     (tmp_path / "journal").write_text("mine")
-    with pytest.raises(UserError, match=f"^'{tmp_path / 'journal'}' is no folder: remove it$"):
+    with pytest.raises(UserError, match=f"^'{tmp_path / 'journal'}' is not a folder; move it"):
         read(tmp_path / "journal")

@@ -170,7 +170,7 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
     assert model.check(study)
     assert study["datasets"]["a"]["classes"] == ["down", "up"]
     file.write_text("x,y\n1,a\n2,a\n3,a\n4,b\n5,c\n")
-    with pytest.raises(UserError, match="'y' has 1 classes of 3 rows or more; two are needed"):
+    with pytest.raises(UserError, match="'y' has one class of 3 rows or more; two are needed"):
         short.look_at(str(file), "y", None)
 
 

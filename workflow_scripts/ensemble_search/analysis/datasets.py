@@ -82,6 +82,11 @@ def notes(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["dataset", "note"])
 
 
+def by(study: Mapping[str, Any], results: Path) -> dict[str, dict[str, str]]:
+    """By data set, the columns that divide or weight its rows, by their roles."""
+    return {name: split.get("by", {}) for name, _, split in _described(study, results)}
+
+
 def reading(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
     """Describe how columns are read and used: ``dataset``, ``prepare.READING``."""
     rows = [

@@ -41,19 +41,23 @@ def deliverables(results: Results) -> pd.DataFrame:
     return table.reset_index()
 
 
-def measured_on(rows: pd.Series, replayed: bool) -> str:
+def measured_on(rows: pd.Series, recorded: str) -> str:
     """Describe how many rows the milliseconds of :func:`deliverables` were measured on.
 
     Parameters
     ----------
     rows
         The column ``rows``.
-    replayed
-        Whether the searches were replayed on tables.
+    recorded
+        See ``origins.recorded``.
     """
     low, high = int(rows.min()), int(rows.max())
     size = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    when = "recorded when the table was made" if replayed else "measured once after each fit"
+    when = (
+        "recorded when the table was made"
+        if recorded == "recorded"
+        else "measured once after each fit"
+    )
     fixed = ". The fixed cost of a call is scaled, too, so 1000 rows may take less"
     return (
         f"on the {size} validation and test rows of a data set, {when}, and scaled to 1000 rows"

@@ -8,9 +8,10 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks, wilcoxon
 from ensemble_search.analysis.ranks import DIGITS
+from ensemble_search.analysis.wilcoxon import ALPHA
 
-#: Power and two-sided level of the test for the smallest detectable difference.
-POWER, LEVEL = 0.8, 0.05
+#: Power of the test for the smallest detectable difference.
+POWER = 0.8
 
 
 def cliffs_delta(x: np.ndarray, y: np.ndarray) -> float:
@@ -57,7 +58,7 @@ def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
     tests = wilcoxon.compare(final, method)
     by_dataset = tests.groupby("dataset", sort=False)["p"]
     tests["p_holm"] = by_dataset.transform(lambda p: wilcoxon.holm(list(p)))
-    tests["holm"] = tests["outcome"].where(tests["p_holm"] <= wilcoxon.ALPHA, "same")
+    tests["holm"] = tests["outcome"].where(tests["p_holm"] <= ALPHA, "same")
     groups = dict(list(final.groupby(level="dataset", sort=False)))
     tests["delta"] = [
         cliffs_delta(groups[d][m], groups[d][method]) if pairs > 1 else np.nan
@@ -100,7 +101,7 @@ def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.Dat
     for name, values, limit in (("error", errors, most), ("rank", placed, len(others))):
         difference = values[others].sub(values[method], axis=0)
         table[name] = difference.mean()
-        half = stdtrit(n - 1, 1 - LEVEL / 2) * difference.sem() if n > 1 else np.nan
+        half = stdtrit(n - 1, 1 - ALPHA / 2) * difference.sem() if n > 1 else np.nan
         table[f"{name}_low"] = (table[name] - half).clip(-limit, limit).round(DIGITS)
         table[f"{name}_high"] = (table[name] + half).clip(-limit, limit).round(DIGITS)
     shifts = errors[others].sub(errors[method], axis=0).to_numpy()
@@ -132,7 +133,7 @@ def _factor(n: int) -> float:
     """Smallest detectable mean in units of its standard error, for :func:`detectable`."""
     from scipy import optimize, stats
 
-    limit = stats.t.ppf(1 - LEVEL / 2, n - 1)
+    limit = stats.t.ppf(1 - ALPHA / 2, n - 1)
     return optimize.brentq(
         lambda shift: stats.nct.sf(limit, n - 1, shift) - POWER, 0, limit + 40, xtol=1e-6
     )
@@ -162,7 +163,7 @@ def by_chance(table: pd.DataFrame, shown: Sequence[str] = ("error",)) -> str:
         return ""
     comparisons = "1 comparison" if k == 1 else f"{k} comparisons"
     return (
-        f"Of {comparisons} without any true effect, about {LEVEL * k:.2g} would have an "
+        f"Of {comparisons} without any true effect, about {ALPHA * k:.2g} would have an "
         f"interval that excludes 0 by chance; here {found or 'none'} "
         f"{'does' if found < 2 else 'do'}."
     )

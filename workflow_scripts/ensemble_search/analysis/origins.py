@@ -5,13 +5,32 @@ from typing import Any
 
 import pandas as pd
 
+from ensemble_search.data import prepare
+from ensemble_search.runtime.names import FITTED
+
+#: Where times of fitting come from, by :func:`recorded`.
+RECORDED = {
+    "recorded": "Seconds of fits are those recorded when the searches' table was made.",
+    "partly recorded": "Seconds of evaluations that searches share, or that were given, are those "
+    "recorded when these were fitted.",
+}
+#: Settings of the split that do not count if a column has this role.
+UNUSED = {"part": ("split.train", "split.validation", "split.test"), "fold": ("split.test",)}
 #: Keys of ``search.json`` that describe where and with what a search ran.
 FACTS = {"commit": "git commit", "dirty": "uncommitted changes", "machine": "", "versions": ""}
 
 
-def settings(study: Mapping[str, Any]) -> pd.DataFrame:
-    """Flatten the study's settings into rows ``key``, ``value`` (nested keys joined by a dot)."""
+def settings(study: Mapping[str, Any], by: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
+    """Flatten the study's settings into rows ``key``, ``value`` (nested keys joined by a dot).
+
+    ``by`` has the ``by`` of every data set's ``split.json``: shares of parts say where they are not
+    those of the rows.
+    """
     rows: list[tuple[str, str]] = []
+    unused: dict[str, dict[str, list[str]]] = {}
+    for dataset, own in by.items():
+        for key in (key for role in own for key in UNUSED.get(role, ())):
+            unused.setdefault(key, {}).setdefault(prepare.divided(own), []).append(dataset)
 
     def walk(key: str, value: Any) -> None:
         if isinstance(value, Mapping):
@@ -20,7 +39,8 @@ def settings(study: Mapping[str, Any]) -> pd.DataFrame:
         elif isinstance(value, list | tuple):
             rows.append((key, ", ".join(map(str, value))))
         elif value is not None:
-            rows.append((key, str(value)))
+            others = (f"; not of {', '.join(n)}: {why}" for why, n in unused.get(key, {}).items())
+            rows.append((key, "".join([str(value), *others])))
 
     walk("", study)
     return pd.DataFrame(rows, columns=["key", "value"])
@@ -61,6 +81,14 @@ def _text(value: Any) -> str:
 def replayed(manifests: pd.DataFrame) -> bool:
     """Return whether searches were replayed: their evaluations looked up in tables."""
     return "table" in manifests and bool(manifests["table"].notna().any())
+
+
+def recorded(manifests: pd.DataFrame) -> str:
+    """Return whether times of fitting come from elsewhere: a key of :data:`RECORDED`, or empty."""
+    if replayed(manifests):
+        return "recorded"
+    origins = {name for counts in manifests.get("origin", pd.Series()).dropna() for name in counts}
+    return "partly recorded" if origins - {FITTED} else ""
 
 
 def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:

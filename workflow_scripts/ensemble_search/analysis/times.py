@@ -42,25 +42,26 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
     return table[columns]
 
 
-def total(times: pd.DataFrame, replayed: bool) -> str:
+def total(times: pd.DataFrame, recorded: str) -> str:
     """Describe how long all searches took together; for replays, which part of it is recorded.
 
     Parameters
     ----------
     times
         Result of :func:`time_spent`.
-    replayed
-        Whether the searches were replayed on tables.
+    recorded
+        See ``origins.recorded``.
     """
     runs = times["runs"]
     own = (runs * (times["suggest"] + times["rest"])).sum()
     fit = (runs * times["fit"]).sum()
-    if replayed:
+    if recorded == "recorded":
         return (
             f"{duration(own)} of replaying in total, and {duration(fit)} of fitting recorded when "
             "the tables were made (wall-clock time)"
         )
-    return f"{duration(own + fit)} of search in total (wall-clock time)"
+    partly = f", {recorded}" if recorded else ""
+    return f"{duration(own + fit)} of search in total (wall-clock time{partly})"
 
 
 def suggest_curves(observations: pd.DataFrame) -> pd.DataFrame:

@@ -255,7 +255,7 @@ def _seen(detectable: pd.Series, leader: str, losses: Losses) -> str:
     ]
     return (
         f"This study can detect a difference {listed(sizes)}, with {100 * effects.POWER:g} % power "
-        f"(two-sided t-test over the data sets at {100 * effects.LEVEL:g} %)."
+        f"(two-sided t-test over the data sets at {100 * ALPHA:g} %)."
     )
 
 

@@ -86,10 +86,10 @@ class Column:
                 return kind, values
             case "categorical" if kind == "date":
                 seconds = text(values.dt.strftime("%Y-%m-%dT%H:%M:%S"))
-                if seconds.nunique() < (distinct := self.values.nunique()):
+                if (kept := seconds.nunique()) < (distinct := self.values.nunique()):
                     self.note(
-                        f"has {distinct} distinct times, of which only the seconds are kept: "
-                        f"{seconds.nunique()} categories"
+                        f"has {distinct} distinct times, but {kept} without fractions of a second, "
+                        "which are not kept"
                     )
                 return "categorical", seconds
             case "categorical":
@@ -256,7 +256,8 @@ class Column:
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {as_missing(missing)}" if missing else ""
-        points = "points between thousands"  # and commas, as with spaces and apostrophes
+        # Descriptions store the style's name, which does not say that decimals have commas.
+        points = "points between thousands"
         style = reading.style.replace(points, f"{points} and decimal commas")
         self.note(f"is text such as {example}: read as {style}{besides}{unclear}")
         pointed = [word.strip() for word in fitting if "." in word]

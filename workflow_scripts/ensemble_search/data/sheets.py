@@ -127,7 +127,7 @@ def _cells(path: Path, formulas: bool = False) -> Iterator[tuple[Any, ...]]:
             ) from None
         except Exception as error:  # openpyxl checks little: damage ends in all kinds of them
             raise Unreadable(
-                f"openpyxl finds {type(error).__name__}: {error}; save the sheet in a new file"
+                f"openpyxl reports {type(error).__name__}: {error}; save the sheet in a new file"
             ) from None
 
 

@@ -24,18 +24,14 @@ from ensemble_search.delivery import (
     onnx_ensemble,
     onnx_export,
     own_rows,
+    page,
 )
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.ensemble import (
-    MANIFEST,
-    MOST_RESIDUALS,
-    PREPARATION,
-    load_ensemble,
-)
+from ensemble_search.predictor.ensemble import MANIFEST, MOST_RESIDUALS, PREPARATION, load_ensemble
 from ensemble_search.predictor.learners import Neighbours
 from ensemble_search.problems import combination
 from ensemble_search.results import readers
@@ -64,36 +60,18 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass(frozen=True)
 class Source:
-    """What an ensemble is delivered from.
+    """What an ensemble is delivered from."""
 
-    Attributes
-    ----------
-    search, split
-        Folders of the finished search and of its split.
-    of
-        What the search must match: ``dataset``, ``search``, ``repeat``.
-    ensemble
-        Type and settings of the ensemble.
-    seed
-        Seed of the ensemble's random tie-breaking: the repeat.
-    space
-        Name of the space.
-    limits
-        ``seconds`` and ``memory_mb`` of an evaluation in the search.
-    threads
-        Number of threads of the learners.
-    dataset
-        Folder of the data set; if None, rows of groups count as independent.
-    """
-
+    #: Folders of the finished search and of its split.
     search: Path
     split: Path
-    of: Mapping[str, Any]
-    ensemble: Mapping[str, Any]
-    seed: int
-    space: str
-    limits: Mapping[str, float]
-    threads: int
+    of: Mapping[str, Any]  #: what the search must match: ``dataset``, ``search``, ``repeat``
+    ensemble: Mapping[str, Any]  #: type and settings of the ensemble
+    seed: int  #: seed of the ensemble's random tie-breaking: the repeat
+    space: str  #: name of the space
+    limits: Mapping[str, float]  #: ``seconds`` and ``memory_mb`` of an evaluation in the search
+    threads: int  #: number of threads of the learners
+    #: Folder of the data set; if None, rows of groups count as independent.
     dataset: Path | None = None
 
 
@@ -102,8 +80,6 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
 
     Parameters
     ----------
-    source
-        Where it comes from.
     settings
         The section ``deliver`` of a study.
     about
@@ -120,13 +96,10 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
     pool, test_predictions, test_labels = ensemble_scores.load(
         source.search, source.split, source.seed, source.of
     )
-    if settings["iteration"]:
-        if settings["iteration"] > len(pool.errors):
-            raise UserError(
-                f"deliver.iteration: the search has {len(pool.errors)} evaluations, fewer than "
-                f"{settings['iteration']}"
-            )
-        pool = pool.first(settings["iteration"])
+    if n := settings["iteration"]:
+        if n > (most := len(pool.errors)):
+            raise UserError(f"deliver.iteration: the search has {most} evaluations, fewer than {n}")
+        pool = pool.first(n)
     made = plugins.make("ensembles", source.ensemble, "type", "ensemble").build(pool)
     if made is None:
         raise UserError(f"'{source.search}': no evaluation has succeeded: nothing to deliver")
@@ -194,20 +167,17 @@ class Delivery:
 
     def affordable(self, made: Members) -> None:
         """Keep only members within the limits of members and of time."""
-        self.found = self.members = made
+        self.members = made
         # Of fewer rows, what a call costs would count as what a row costs.
         rows = max(len(self.pool.labels) + len(self.test_labels), measures.BULK)
         assert self.pool.predict_seconds is not None
         seconds = np.nan_to_num(self.pool.predict_seconds[made.indices])
-        costs = {
-            "members": np.ones(len(made.indices)),
-            "predict_ms_per_row": 1000 * seconds / rows,
-        }
+        costs = {"members": np.ones(len(seconds)), "predict_ms_per_row": 1000 * seconds / rows}
         self._keep_within(costs)
 
     def small_enough(self) -> None:
         """Keep only members within the size limit."""
-        sizes = [_megabytes(self._place(i)) for i in self.members.indices]
+        sizes = [measures.megabytes(self._place(i)) for i in self.members.indices]
         self._keep_within({"size_mb": sizes})
         for index in set(self.refitted) - set(self.members.indices.tolist()):
             shutil.rmtree(self._place(index))
@@ -227,16 +197,18 @@ class Delivery:
         before = self.members
         self.members = members = limits.reselected(self.pool, candidates)
         old, new = (self._validation_error(m) for m in (before, members))
-        self.notes.append(
+        self._note(
             f"{why}: selection repeated, {len(before.indices)} members before, "
             f"{len(members.indices)} after; validation loss {old:.4f} before, {new:.4f} after"
         )
-        print(self.notes[-1], file=sys.stderr)
+
+    def _note(self, text: str) -> None:
+        self.notes.append(text)
+        print(text, file=sys.stderr)
 
     def _validation_error(self, members: Members) -> float:
-        return self.pool.problem.metric.loss(
-            self.pool.labels, members.predict(self.pool.predictions)
-        )
+        pool = self.pool
+        return pool.problem.metric.loss(pool.labels, members.predict(pool.predictions))
 
     # The members ------------------------------------------------------------------------------
 
@@ -300,24 +272,21 @@ class Delivery:
                 (place / PIPELINE).write_bytes(model)
             except onnx_export.NotConvertible as error:
                 failed.append(f"evaluation {index + 1} ({error})")
+        why = "; ".join(failed)
         if not self.onnx:
-            raise UserError(
-                f"deliver.onnx: no member can be converted to ONNX: {'; '.join(failed)}"
-            )
+            raise UserError(f"deliver.onnx: no member can be converted to ONNX: {why}")
         if failed:
-            self._reselect(np.array(sorted(self.onnx)), f"not in ONNX: {'; '.join(failed)}")
+            self._reselect(np.array(sorted(self.onnx)), f"not in ONNX: {why}")
 
     def _whole_in_onnx(self, ensemble: Any, parity: dict[str, Any]) -> None:
         """Write preparation, members and combination as one graph, or note why not."""
-        models = [
-            (self._place(index) / PIPELINE).read_bytes() for index in self.members.indices.tolist()
-        ]
+        places = map(self._place, self.members.indices.tolist())
+        models = [(place / PIPELINE).read_bytes() for place in places]
         try:
             model = onnx_ensemble.export(ensemble, models)
             gap = onnx_ensemble.check(model, ensemble, self.inputs.X_test)
         except onnx_export.NotConvertible as error:
-            self.notes.append(f"there is no {WHOLE}: {error}")
-            print(self.notes[-1], file=sys.stderr)
+            self._note(f"there is no {WHOLE}: {error}")
             return
         (self.folder / WHOLE).write_bytes(model)
         parity["largest_difference_of_the_onnx_graph"] = gap
@@ -329,17 +298,13 @@ class Delivery:
 
     def finish(self, about: Mapping[str, Any]) -> None:
         """Write preparation, code, manifest and card, and check what users will load."""
-        problem, folder = self.pool.problem, self.folder
-        described = self.described
+        problem, folder, described = self.pool.problem, self.folder, self.described
         shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
-        prepared = read_json(folder / PREPARATION)
-        temperature = 1.0
+        prepared, temperature = read_json(folder / PREPARATION), 1.0
         if self.settings["calibrate"]:
-            validation = self.members.predict(self.pool.predictions)
+            found = problem.expand(self.members.predict(self.pool.predictions))
             weights = self.inputs.validation_weights
-            temperature = calibration.temperature(
-                problem.expand(validation), self.pool.labels, weights
-            )
+            temperature = calibration.temperature(found, self.pool.labels, weights)
         manifest = {
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
@@ -364,7 +329,7 @@ class Delivery:
         if self.settings["onnx"]:
             self._whole_in_onnx(ensemble, parity)
         write_json(folder / "parity.json", parity)
-        card.write(card.make(self, ensemble, manifest, described, parity, about), folder)
+        page.write(card.make(self, ensemble, manifest, described, parity, about), folder)
         self._write(manifest)
         load_ensemble(folder)
 
@@ -430,28 +395,20 @@ def largest_difference(found: np.ndarray, expected: np.ndarray) -> float:
 def chosen_rows(inputs: Inputs, test_labels: np.ndarray, on: str) -> Inputs:
     """Make the inputs of a refit: the chosen rows as training rows, without folds.
 
-    Parameters
-    ----------
-    inputs, test_labels
-        The split.
-    on
-        ``train``, ``train+validation`` or ``all``. With folds, the validation rows already are
-        training rows.
+    ``on`` is ``train``, ``train+validation`` or ``all``; with folds, the validation rows already
+    are training rows.
     """
-    X, y, weights = [inputs.X_train], [inputs.y_train], [inputs.weights]
+    parts = [(inputs.X_train, inputs.y_train, inputs.weights)]
     if on != "train" and not inputs.folds.size:
-        X.append(inputs.X_validation)
-        y.append(inputs.y_validation)
-        weights.append(inputs.validation_weights)
+        parts.append((inputs.X_validation, inputs.y_validation, inputs.validation_weights))
     if on == "all":
-        X.append(inputs.X_test)
-        y.append(test_labels)
-        weights.append(inputs.test_weights)
+        parts.append((inputs.X_test, test_labels, inputs.test_weights))
+    X, y, weights = (np.concatenate(each) for each in zip(*parts, strict=True))
     return replace(
         inputs,
-        X_train=np.concatenate(X),
-        y_train=np.concatenate(y),
-        weights=np.concatenate(weights),
+        X_train=X,
+        y_train=y,
+        weights=weights,
         X_validation=inputs.X_test[:1],
         y_validation=inputs.y_validation[:0],
         folds=inputs.folds[:0],
@@ -474,7 +431,3 @@ def _rows_of_a_fit(inputs: Inputs) -> float:
         return len(inputs.y_train)
     folds = int(inputs.folds.max()) + 1
     return len(inputs.y_train) * (folds - 1) / folds
-
-
-def _megabytes(folder: Path) -> float:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

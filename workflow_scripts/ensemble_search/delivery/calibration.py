@@ -19,10 +19,8 @@ def temperature(
     ----------
     probabilities
         For rows that no member was fitted on, of shape (n_samples, n_classes).
-    labels
-        Codes of their classes, of shape (n_samples,).
-    weights
-        Weights of the rows, of shape (n_samples,). Default: equal.
+    labels, weights
+        Codes of their classes, and weights (default: equal), of shape (n_samples,).
     """
     from scipy.optimize import minimize_scalar
 

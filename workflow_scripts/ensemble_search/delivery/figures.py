@@ -19,50 +19,28 @@ LETTERS = 14
 
 @dataclass(frozen=True)
 class Series:
-    """A line, or points.
+    """A line, or points."""
 
-    Attributes
-    ----------
-    name
-        For the legend.
-    x, y
-        Numbers, of equal length; NaN interrupts the line.
-    form
-        ``line``, ``dashed``, ``points`` or ``both``.
-    """
-
-    name: str
+    name: str  #: for the legend
+    #: Numbers, of equal length; NaN interrupts the line.
     x: Sequence[float]
     y: Sequence[float]
-    form: str = "line"
+    form: str = "line"  #: ``line``, ``dashed``, ``points`` or ``both``
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure.
+    """A figure."""
 
-    Attributes
-    ----------
-    name
-        Stem of the CSV file.
-    title
-        What it shows.
-    x, y
-        Labels of the axes.
-    series
-        What to draw; there is a legend if there are two or more.
-    words
-        Names of the horizontal positions 0, 1, ..., if these are not numbers.
-    x_limits, y_limits
-        Ends of the axes; default: those of the numbers.
-    """
-
-    name: str
-    title: str
+    name: str  #: stem of the CSV file
+    title: str  #: what it shows
+    #: Labels of the axes.
     x: str
     y: str
-    series: Sequence[Series]
+    series: Sequence[Series]  #: what to draw; there is a legend if there are two or more
+    #: Names of the horizontal positions 0, 1, ..., if these are not numbers.
     words: Sequence[str] = ()
+    #: Ends of the axes; default: those of the numbers.
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
 

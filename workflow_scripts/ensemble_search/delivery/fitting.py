@@ -131,7 +131,7 @@ def fit(
             test = frames.write(test, target, f"{name}-test", "test")
     except UserError as error:
         frames.undo()
-        raise ValueError(_in_python(str(error))) from None
+        raise ValueError(one_line(doors.written(str(error), "python"))) from None
     given = {
         "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
         "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores, "name": name,
@@ -292,10 +292,8 @@ def _readable(column: "pd.Series", what: str) -> "pd.Series":
     if truths or not all(isinstance(value, (numbers.Real, Decimal)) for value in present):
         return kinds.text(column)
     exact = all(map(_exact, present))
-    made = [
-        None if pd.isna(v) else Decimal(int(v)) if exact else _float(v)
-        for v in column.astype(object)
-    ]
+    cast = (lambda value: Decimal(int(value))) if exact else _float
+    made = [None if pd.isna(value) else cast(value) for value in column.astype(object)]
     return pd.Series(made, column.index, dtype=object if exact else "float64")
 
 
@@ -348,7 +346,3 @@ def _mistake(lines: Sequence[str], status: int, logs: Path) -> str:
     """Return the mistake that a run reports, in one line."""
     said = [MISTAKE.sub("", line) for line in lines if MISTAKE.match(line)]
     return one_line("; ".join(said or [f"the search ended with status {status}; see '{logs}'"]))
-
-
-def _in_python(text: str) -> str:
-    return one_line(doors.written(text, "python"))

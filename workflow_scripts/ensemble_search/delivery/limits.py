@@ -18,26 +18,17 @@ def affordable(
     costs: Mapping[str, Sequence[float]],
     limits: Mapping[str, float],
 ) -> np.ndarray:
-    """Choose members within limits.
+    """Return the positions of the members within limits, ascending.
 
     Members are considered by decreasing weight, and for equal weights by increasing validation
     error. A member is kept if the sums of the costs stay within all limits.
 
     Parameters
     ----------
-    members
-        The ensemble.
     errors
         Validation errors of all evaluations, of shape (n,).
-    costs
-        Costs of each member, by the names of ``limits``.
-    limits
-        Upper limits of the sums.
-
-    Returns
-    -------
-    kept
-        Positions among the members, ascending.
+    costs, limits
+        Costs of each member, and upper limits of their sums, by name.
     """
     order = np.lexsort((members.indices, errors[members.indices], -members.weights))
     spent, kept = dict.fromkeys(limits, 0.0), []
@@ -50,14 +41,9 @@ def affordable(
 
 
 def reselected(pool: Pool, candidates: np.ndarray) -> Members:
-    """Select an ensemble again from some evaluations of a pool, on the validation rows.
+    """Select an ensemble again, on the validation rows, from successful evaluations of a pool.
 
-    Greedy selection with replacement, 25 rounds (``Selection``).
-
-    Parameters
-    ----------
-    candidates
-        Indices of successful evaluations in the pool.
+    ``candidates`` are their indices. Greedy selection with replacement, 25 rounds (``Selection``).
     """
     errors = np.full(len(pool.errors), np.nan)
     errors[candidates] = pool.errors[candidates]

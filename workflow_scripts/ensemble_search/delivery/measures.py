@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,8 @@ def interval(
         loss, units = metric.loss(labels, predictions), np.arange(len(labels))
         units = units if groups is None else groups
         n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
-        if n < RARE or loss in (0, metric.worst):
+        # Losses of users' metrics may be unlimited.
+        if 0 <= loss <= metric.worst and (n < RARE or loss in (0, metric.worst)):
             low, high = wilson(n * loss / metric.worst, n)
             return metric.worst * low, metric.worst * high
     if groups is not None:
@@ -145,26 +147,15 @@ def _score(p: float, n: float, z: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Measure:
-    """A loss, or the score that it is 1 minus of (AUC, F1, R² and others), in its own unit.
+    """A loss, or the score that it is 1 minus of (AUC, F1, R² and others), in its own unit."""
 
-    Attributes
-    ----------
-    title
-        Its name.
-    value, low, high
-        On the test rows, with the ends of the 95 % interval.
-    baseline
-        Of constant predictions, which use no column.
-    beats
-        Whether the whole interval is better than the baseline.
-    """
-
-    title: str
+    title: str  #: its name
+    #: On the test rows, with the ends of the 95 % interval.
     value: float
     low: float
     high: float
-    baseline: float
-    beats: bool
+    baseline: float  #: of constant predictions, which use no column
+    beats: bool  #: whether the whole interval is better than the baseline
 
 
 def measured(
@@ -181,12 +172,8 @@ def measured(
 
     Parameters
     ----------
-    name
-        Name of the metric.
-    labels, predictions, baseline
-        For the test rows; predictions as stored, see ``Metric``.
-    weights
-        Weights of the rows; empty if equal.
+    labels, predictions, baseline, weights
+        For the test rows; predictions as stored, see ``Metric``; weights are empty if equal.
     std
         Standard deviation of the target.
     groups
@@ -232,14 +219,11 @@ def thresholds(
 
     Parameters
     ----------
-    positive
-        Whether rows are positive, bool, of shape (n,).
-    probabilities
-        Probabilities of being positive, of shape (n,).
+    positive, probabilities, weights
+        Whether rows are positive, bool; their probabilities of being so; and their weights
+        (default: equal). Each of shape (n,).
     at
         Thresholds.
-    weights
-        Weights of the rows, of shape (n,). Default: equal.
 
     Returns
     -------
@@ -294,9 +278,8 @@ def importance(
 
     def losses(features: np.ndarray) -> np.ndarray:
         found = ensemble.combine(ensemble.member_predictions(features))
-        return np.array(
-            [metric.loss(labels, each) for each in np.split(found, len(found) // len(X))]
-        )
+        parts = np.split(found, len(found) // len(X))
+        return np.array([metric.loss(labels, each) for each in parts])
 
     usual, found = losses(X).item(), []
     for name, places in columns.items():
@@ -304,9 +287,8 @@ def importance(
         for repeat in shuffled:
             repeat[:, places] = X[rng.permutation(len(X))][:, places]
         rises = losses(shuffled.reshape(-1, X.shape[1])) - usual
-        found.append(
-            {"column": name, "rise": float(np.mean(rises)), "spread": float(np.std(rises))}
-        )
+        rise, spread = float(np.mean(rises)), float(np.std(rises))
+        found.append({"column": name, "rise": rise, "spread": spread})
     return sorted(found, key=lambda row: -row["rise"])
 
 
@@ -315,20 +297,9 @@ def dependence(
 ) -> tuple[list[Any], np.ndarray] | None:
     """Return mean predictions with a column set to each of its values in turn.
 
-    This is partial dependence (Friedman, Annals of Statistics 2001), on at most ``SOME`` rows.
-
-    Parameters
-    ----------
-    ensemble
-        A delivered ensemble.
-    outputs
-        Converts the members' combined predictions to probabilities of all classes, or numbers.
-    X
-        Features of rows, of shape (n, p).
-    column
-        Its name.
-    seed
-        Seed for the choice of rows.
+    This is partial dependence (Friedman, Annals of Statistics 2001), on at most ``SOME`` rows,
+    chosen with ``seed``, of the features X, of shape (n, p). ``outputs`` converts combined
+    predictions to probabilities of all classes, or numbers.
 
     Returns
     -------
@@ -378,11 +349,8 @@ def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
     for column in preparation.columns:
         own = X[:, places[column.name]]
         if isinstance(column, Categories):
-            known = own.max(axis=1, initial=0) > 0
-            chosen = own.argmax(axis=1).tolist()
-            columns[column.name] = [
-                column.words[i] if ok else None for i, ok in zip(chosen, known, strict=True)
-            ]
+            chosen = zip(own.argmax(axis=1).tolist(), own.max(axis=1, initial=0) > 0, strict=True)
+            columns[column.name] = [column.words[i] if known else None for i, known in chosen]
         elif column.kind in ("date", "text"):
             columns[column.name] = [None] * len(X)
         else:
@@ -393,18 +361,8 @@ def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
 def speed(ensemble: Any, X: np.ndarray) -> Mapping[str, float]:
     """Measure CPU time on this machine, which other programs hardly affect.
 
-    Parameters
-    ----------
-    ensemble
-        A loaded ensemble.
-    X
-        Features of rows, of shape (n, p); the rows themselves are made from them.
-
-    Returns
-    -------
-    speed
-        ``rows_per_second`` for many rows at once, including reading their values, and
-        ``one_row_ms``, the median for single rows.
+    ``rows_per_second`` is for many rows at once, including reading their values, and ``one_row_ms``
+    the median for single rows. The rows are made from their features X, of shape (n, p).
     """
     rows = np.resize(np.arange(len(X)), BULK)
     many = as_given(ensemble.preparation, X[rows])
@@ -418,3 +376,8 @@ def speed(ensemble: Any, X: np.ndarray) -> Mapping[str, float]:
         ensemble.predict(one)
         singles.append(time.process_time() - start)
     return {"rows_per_second": BULK / bulk, "one_row_ms": 1000 * float(np.median(singles))}
+
+
+def megabytes(folder: Path) -> float:
+    """Return the size of all files below a folder, in units of 10^6 bytes."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6

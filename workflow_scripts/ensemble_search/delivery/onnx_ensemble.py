@@ -19,7 +19,13 @@ import numpy as np
 from ensemble_search.data.cells import LARGEST
 from ensemble_search.data.preparation import DATE_PARTS, Categories, Column, Numbers, Preparation
 from ensemble_search.delivery import measures
-from ensemble_search.delivery.onnx_export import INPUT, OPERATORS, TOLERANCE, NotConvertible
+from ensemble_search.delivery.onnx_export import (
+    INPUT,
+    OPERATORS,
+    TOLERANCE,
+    NotConvertible,
+    session,
+)
 from ensemble_search.metrics.base import TIE
 from ensemble_search.runtime.names import MISSING
 
@@ -44,19 +50,9 @@ def impossible(preparation: Preparation) -> list[str]:
 
 
 def export(ensemble: Any, members: Sequence[bytes]) -> bytes:
-    """Convert a delivered ensemble.
+    """Convert a loaded ensemble and the models of its members, made by ``onnx_export.export``.
 
-    Parameters
-    ----------
-    ensemble
-        A loaded ensemble.
-    members
-        The models of its members, as made by ``onnx_export.export``.
-
-    Raises
-    ------
-    NotConvertible
-        If a column has no counterpart, or the graph is too large for a file.
+    Raises NotConvertible if a column has no counterpart, or the graph is too large for a file.
     """
     import onnx
     from onnx import TensorProto, compose, helper
@@ -76,16 +72,13 @@ def export(ensemble: Any, members: Sequence[bytes]) -> bytes:
         outputs.append(own.output[0].name)
     result = (_classes if hasattr(ensemble, "classes_") else _number)(graph, ensemble, outputs)
     types = {"label": (TensorProto.STRING, [None])}
-    made = helper.make_graph(
-        graph.nodes,
-        "ensemble",
-        [helper.make_tensor_value_info(c.name, _type(c), [None, 1]) for c in preparation.columns],
-        [
-            helper.make_tensor_value_info(name, *types.get(kind, (TensorProto.DOUBLE, [None, n])))
-            for kind, (name, n) in result.items()
-        ],
-        graph.constants,
-    )
+    value = helper.make_tensor_value_info
+    given = [value(column.name, _type(column), [None, 1]) for column in preparation.columns]
+    outcome = [
+        value(name, *types.get(kind, (TensorProto.DOUBLE, [None, n])))
+        for kind, (name, n) in result.items()
+    ]
+    made = helper.make_graph(graph.nodes, "ensemble", given, outcome, graph.constants)
     sets = [helper.make_opsetid(domain, version) for domain, version in OPERATORS.items()]
     try:
         return helper.make_model(made, opset_imports=sets, ir_version=9).SerializeToString()
@@ -288,26 +281,12 @@ def inputs(preparation: Preparation, rows: Mapping[str, Any]) -> dict[str, np.nd
 
 
 def check(model: bytes, ensemble: Any, X: np.ndarray) -> float:
-    """Return the largest difference of probabilities or numbers from the ensemble's.
+    """Return the largest difference of a model's probabilities or numbers from its ensemble's.
 
-    Parameters
-    ----------
-    model
-        A model made by :func:`export`.
-    ensemble
-        The ensemble that it was made from.
-    X
-        Features of rows, of shape (n, p); the rows themselves are made from them, with random dates
-        and a missing value in each column.
-
-    Raises
-    ------
-    NotConvertible
-        If the difference is more than 1e-5 (for numbers, in standard deviations of the target), or
-        the model does not run.
+    The rows are made from their features X, of shape (n, p), with random dates and a missing value
+    in each column. Raises NotConvertible if the difference is more than 1e-5 (for numbers, in
+    standard deviations of the target), or the model does not run.
     """
-    import onnxruntime
-
     rows: dict[str, Any] = measures.as_given(ensemble.preparation, X)
     rng = np.random.default_rng(0)
     first, last = (int(np.datetime64(year, "us").astype(np.int64)) for year in YEARS)
@@ -316,11 +295,7 @@ def check(model: bytes, ensemble: Any, X: np.ndarray) -> float:
             rows[column.name] = rng.integers(first, last, len(X)).astype("M8[us]")
         rows[column.name][place % len(X)] = column.missing
     try:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-        *_, found = session.run(None, inputs(ensemble.preparation, rows))
+        *_, found = session(model).run(None, inputs(ensemble.preparation, rows))
     except Exception as error:  # onnxruntime has its own exception types
         raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
     if hasattr(ensemble, "classes_"):

@@ -3,6 +3,8 @@
 They are built from the stored parts, in double precision; see ``onnx_parts``.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ensemble_search.predictor.stored import StoredPipeline
@@ -22,16 +24,7 @@ class NotConvertible(Exception):
 
 
 def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> bytes:
-    """Convert a stored pipeline.
-
-    Parameters
-    ----------
-    pipeline
-        A stored pipeline of a classification or regression.
-    n_features
-        Number of columns of its input.
-    n_classes
-        Number of classes of the ensemble; None in a regression.
+    """Convert a stored pipeline of an ensemble with n classes (None in a regression).
 
     Returns
     -------
@@ -71,21 +64,9 @@ def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> 
 def check(model: bytes, X: np.ndarray, expected: np.ndarray, problem: Problem) -> float:
     """Return the largest difference of a model's predictions from those of its pipeline.
 
-    Parameters
-    ----------
-    model
-        A model made by :func:`export`.
-    X
-        Features, float64, of shape (n_samples, n_features).
-    expected
-        Predictions of the pipeline in stored form; see ``Problem``.
-    problem
-        Type of problem of the ensemble.
-
-    Raises
-    ------
-    NotConvertible
-        If the difference is more than 1e-5, or the model does not run.
+    ``expected`` are the latter, in stored form, see ``Problem``, for the features X, float64, of
+    shape (n_samples, n_features). Raises NotConvertible if the difference is more than 1e-5, or the
+    model does not run.
     """
     try:
         found = problem.compress(predict(model, X))
@@ -99,14 +80,17 @@ def check(model: bytes, X: np.ndarray, expected: np.ndarray, problem: Problem) -
 
 def predict(model: bytes, X: np.ndarray) -> np.ndarray:
     """Return the output of a model, float64, of shape (n_samples, n_columns)."""
+    own, X = session(model), np.asarray(X, dtype=np.float64)
+    starts = range(0, len(X), BATCH)
+    found = [own.run(None, {INPUT: X[start : start + BATCH]})[0] for start in starts]
+    return np.concatenate(found).reshape(len(X), -1).astype(np.float64)
+
+
+def session(model: bytes) -> Any:
+    """Load a model into ONNX Runtime, with one thread."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # no notes on optimizations
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    X = np.asarray(X, dtype=np.float64)
-    found = [
-        session.run(None, {INPUT: X[start : start + BATCH]})[0] for start in range(0, len(X), BATCH)
-    ]
-    return np.concatenate(found).reshape(len(X), -1).astype(np.float64)
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

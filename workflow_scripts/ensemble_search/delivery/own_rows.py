@@ -21,41 +21,23 @@ KINDS = {"numeric": "number", "date": "date", "boolean": "yes or no"}
 
 @dataclass(frozen=True)
 class OwnRows:
-    """Rows to test on.
+    """Rows to test on."""
 
-    Attributes
-    ----------
-    name
-        Name of the file.
-    X
-        Features, float64, of shape (n, p).
-    labels
-        Codes of classes, or standardised numbers, of shape (n,).
-    weights
-        Of shape (n,); empty if equal.
-    groups
-        Codes of groups, int, of shape (n,), or None.
-    notes
-        Unusual properties, one line each.
-    """
-
-    name: str
-    X: np.ndarray
-    labels: np.ndarray
-    weights: np.ndarray
-    groups: np.ndarray | None
-    notes: Sequence[str]
+    name: str  #: name of the file
+    X: np.ndarray  #: features, float64, of shape (n, p)
+    labels: np.ndarray  #: codes of classes, or standardised numbers, of shape (n,)
+    weights: np.ndarray  #: of shape (n,); empty if equal
+    groups: np.ndarray | None  #: codes of groups, int, of shape (n,), or None
+    notes: Sequence[str]  #: unusual properties, one line each
 
 
 def read(
     file: str, prepared: Mapping[str, Any], described: Mapping[str, Any], classes: Sequence[str]
 ) -> OwnRows:
-    """Read the test rows.
+    """Read test rows from a CSV, Parquet, ARFF or Excel file with the columns of the table.
 
     Parameters
     ----------
-    file
-        A CSV, Parquet, ARFF or Excel file with the columns of the table.
     prepared, described
         Content of the split's ``preparation.json`` and ``split.json``.
     classes
@@ -112,12 +94,13 @@ def read(
         own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))
     X, unusual = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
-    weights, groups = np.empty(0), None
-    if "weight" in by:
-        name, what = by["weight"], f"deliver.test: '{file}': column '{by['weight']}'"
-        weights = normalise.row_values(name, "weight", frame[name], what, notes)[1].to_numpy()
-    if "group" in by:
-        groups = np.unique(frame[by["group"]].to_numpy(dtype=str), return_inverse=True)[1]
+
+    def of_rows(role: str) -> np.ndarray:
+        name, what = by[role], f"deliver.test: '{file}': column '{by[role]}'"
+        return normalise.row_values(name, role, frame[name], what, notes)[1].to_numpy()
+
+    weights = of_rows("weight") if "weight" in by else np.empty(0)
+    groups = np.unique(of_rows("group"), return_inverse=True)[1] if "group" in by else None
     return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *unusual])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, ranks
+from ensemble_search.analysis import effects, ranks, wilcoxon
 from ensemble_search.papers.agreement import AGREES, DIFFERS
 from ensemble_search.papers.claims import Decide
 
@@ -42,9 +42,8 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
         intervals lie within it and :data:`DIFFERS` if one lies outside; with ``margin``,
         :data:`AGREES` if all intervals lie above minus the margin and :data:`DIFFERS` if one lies
         below. Otherwise, or with ranks of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with
-        fewer than two units, :data:`MISSING`. Of several studies, :data:`AGREES` if all agree,
-        :data:`DIFFERS` if one differs, :data:`MISSING` if all are missing, and :data:`OPEN`
-        otherwise.
+        fewer than two units, :data:`MISSING`. Of several studies, it is their common verdict, else
+        :data:`DIFFERS` if one differs, else :data:`OPEN`.
     pairs
         Columns ``study`` (its place among ``studies``), ``lower``, ``higher`` (methods), ``units``,
         ``difference`` (mean over units of the second minus the first), ``low`` and ``high`` (its
@@ -151,7 +150,7 @@ def _best(units: pd.DataFrame, method: str) -> list[Any]:
     from scipy.stats import binomtest
 
     wins, n, chance = int(ranks.lowest(units)[method]), len(units), 1 / len(units.columns)
-    ends = binomtest(wins, n).proportion_ci(1 - effects.LEVEL)
+    ends = binomtest(wins, n).proportion_ci(1 - wilcoxon.ALPHA)
     return [method, "", n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan]
 
 

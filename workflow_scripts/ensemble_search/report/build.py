@@ -18,30 +18,16 @@ from ensemble_search.runtime.files import Unusable
 
 @dataclass(frozen=True)
 class Made:
-    """A page that was made, or the reason why it could not be.
+    """A page that was made, or the reason why it could not be."""
 
-    Attributes
-    ----------
-        Stem of its file.
-    title, order
-        ``TITLE`` (filled by ``Losses.fill``) and ``ORDER`` of its module.
-    paper
-        ``PAPER`` of its module: the table or figure of a paper to compare with; empty if none.
-    sections
-        Its content.
-    reason
-        Why there is nothing to show; empty if there is something.
-    error
-        The exception raised by its module, in one line; empty if none.
-    """
-
-    name: str
-    title: str
-    order: float = float("inf")
+    name: str  #: stem of its file
+    title: str  #: ``TITLE`` of its module, filled by ``Losses.fill``
+    order: float = float("inf")  #: ``ORDER`` of its module
+    #: ``PAPER`` of its module: the table or figure of a paper to compare with; empty if none.
     paper: str = ""
-    sections: list[Section] = field(default_factory=list)
-    reason: str = ""
-    error: str = ""
+    sections: list[Section] = field(default_factory=list)  #: its content
+    reason: str = ""  #: why there is nothing to show; empty if there is something
+    error: str = ""  #: the exception raised by its module, in one line; empty if none
 
     @property
     def linked(self) -> bool:
@@ -50,21 +36,9 @@ class Made:
 
 
 def make_all(results: Results, output: Path, threads: int = 1) -> list[Made]:
-    """Make every page, in the order of ``ORDER``; tables and figures are written to ``output``.
+    """Make every page as :func:`make` does, in the order of ``ORDER``.
 
-    Parameters
-    ----------
-    results
-        Results that the pages show.
-    output
-        Folder of the report.
-    threads
-        Number of pages made at a time, each in a process; the files do not depend on it.
-
-    Raises
-    ------
-    UserError, OSError, MemoryError
-        As :func:`make`.
+    ``threads`` of them are made at a time, each in a process; the files do not depend on it.
     """
     from joblib import Parallel, delayed
 
@@ -84,14 +58,8 @@ def _make(module: str, results: Results, output: Path) -> Made:
 def make(module: str, results: Results, output: Path) -> Made:
     """Make one page; if its module raises, the page says so, and the traceback is printed.
 
-    Parameters
-    ----------
-    module
-        Name of the module; the last part, with hyphens, names the page and prefixes its files.
-    results
-        Results that the page shows.
-    output
-        Folder of the report.
+    The last part of the module's name, with hyphens, names the page and prefixes its tables and
+    figures below ``output``, the folder of the report.
 
     Raises
     ------
@@ -99,13 +67,8 @@ def make(module: str, results: Results, output: Path) -> Made:
         If the cause is a damaged result or the system, such as a full disk, and not the page.
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
-    made = Made(name, name)
-    publish = partial(
-        figures.publish,
-        folder=output / "figures",
-        prefix=f"{name}-",
-        png=(results.study.get("report") or {}).get("png", False),
-    )
+    made, png = Made(name, name), (results.study.get("report") or {}).get("png", False)
+    publish = partial(figures.publish, folder=output / "figures", prefix=f"{name}-", png=png)
     try:
         page = importlib.import_module(module)
         made = Made(name, results.losses.fill(page.TITLE), page.ORDER, getattr(page, "PAPER", ""))

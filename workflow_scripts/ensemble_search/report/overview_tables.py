@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import effects, failures, ranks, ratings
+from ensemble_search.analysis import effects, failures, origins, ranks, ratings
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
@@ -17,7 +17,7 @@ from ensemble_search.report.tables import Cell, Table, cells
 #: Explains the column of this name.
 DETECTABLE = (
     "Detectable: the smallest true difference that these data sets would detect with "
-    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * effects.LEVEL:g} %; –: none)."
+    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * ALPHA:g} %; –: none)."
 )
 
 
@@ -38,20 +38,17 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
                 p_value(row["p_holm"]) if enough else "–",
                 losses.value(row["detectable"]),
             ]
-        known = len(table) > 1
-        text = [
-            method,
-            f"{row['rank']:.2f}",
-            _ends(row["low"], row["high"], 2),
-            f"{100 * row['win_rate']:.0f} %" if known else "–",
-            f"{row['elo']:.0f}" if known else "–",
-            _ends(row["elo_low"], row["elo_high"], 0),
-            losses.value(row["error"]),
-        ]
+        wins = [f"{100 * row['win_rate']:.0f} %", f"{row['elo']:.0f}"]
         size = f"{sizes[method]:.1f}" if method in sizes else "–"
-        line = cells(*text, *against, size)
-        line[1] = Cell(text[1], bool(best[method]))
-        rows.append(line)
+        rows.append(
+            [
+                Cell(method),
+                Cell(f"{row['rank']:.2f}", bool(best[method])),
+                *cells(_ends(row["low"], row["high"], 2), *(wins if len(table) > 1 else ["–"] * 2)),
+                *cells(_ends(row["elo_low"], row["elo_high"], 0), losses.value(row["error"])),
+                *cells(*against, size),
+            ]
+        )
     columns = ["method", "average rank", "95 % interval", "win rate", "Elo", "95 % interval"]
     columns += [losses.heading(f"mean test {losses.title}"), losses.heading("difference", "points")]
     columns += [f"{leader} lower / equal / higher", "p (Holm)", "detectable", "members"]
@@ -68,11 +65,10 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         f"(– with fewer than 6). {DETECTABLE} Members: mean number of unique members of the final "
         "ensemble.",
     ]
-    scope = (
-        f"{counted(len(compared.datasets), 'data set')}, {counted(compared.runs, 'run')} per method"
-    )
+    scope = counted(len(compared.datasets), "data set"), counted(compared.runs, "run")
+    caption = f"Methods by average rank ({scope[0]}, {scope[1]} per method)"
     data = table.assign(members=sizes.reindex(table.index)).rename_axis("method").reset_index()
-    return Table("summary", f"Methods by average rank ({scope})", columns, rows, data, notes)
+    return Table("summary", caption, columns, rows, data, notes)
 
 
 def _ends(low: float, high: float, digits: int) -> str:
@@ -96,28 +92,21 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
         for method in compared.methods:
             text = losses.spread(values[method], std.loc[dataset, method])
             row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
-        rows.append([*row, *cells(*([size[dataset]] if uneven else []))])
+        rows.append(row + cells(size[dataset]) * uneven)
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
-    data = ranks.spreads(final)
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
-    rows.append([*cells("average rank"), *foot, *cells(*([""] if uneven else []))])
+    rows.append([*cells("average rank"), *foot, *cells("") * uneven])
+    caption = f"Test {losses.title}{losses.in_percent}, mean ± standard deviation over {over}"
+    columns = ["data set", *compared.methods, *["repeats"] * uneven]
     notes = [
         f"Test {losses.title}: {losses.title} on the held-out test rows of what the method "
         "delivers after its last evaluation (its ensemble, or its best model). ± is the standard "
         "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
         f"{losses.unit}"
     ]
-    table = Table(
-        name,
-        f"Test {losses.title}{losses.in_percent}, mean ± standard deviation over {over}",
-        ["data set", *compared.methods, *(["repeats"] if uneven else [])],
-        rows,
-        data,
-        notes,
-        foot=1,
-    )
+    table = Table(name, caption, columns, rows, ranks.spreads(final), notes, foot=1)
     if not losses.is_error:
         return table
     return _with_majority(table, results.datasets.set_index("dataset")["majority_error"], losses)
@@ -139,19 +128,19 @@ def _with_majority(table: Table, majority: pd.Series, losses: Losses) -> Table:
     )
 
 
-def time_table(times: pd.DataFrame, replayed: bool) -> Table:
-    """Where the searches' time went; in replays, that of fitting is recorded in tables."""
+def time_table(times: pd.DataFrame, recorded: str) -> Table:
+    """Where the searches' time went; ``recorded``: see ``origins.recorded``."""
     rows = []
     for search, row in times.iterrows():
         spent = [duration(row[part]) for part in ("fit", "suggest", "rest")]
         share = f"{100 * row['outside']:.1f} %" if np.isfinite(row["outside"]) else "–"
         hours = duration(3600 * row["hours"]), duration(3600 * row["cpu_hours"])
         rows.append(cells(search, f"{row['runs']:.0f}", *spent, share, *hours))
-    recorded = ", recorded" if replayed else ""
-    total = "total wall-clock time of all runs" + (", fitting recorded" if replayed else "")
-    columns = ["search", "runs", f"mean fitting per run{recorded}", "mean suggesting per run"]
+    label = f", {recorded}" if recorded else ""
+    total = "total wall-clock time of all runs" + (f", fitting {recorded}" if recorded else "")
+    columns = ["search", "runs", f"mean fitting per run{label}", "mean suggesting per run"]
     columns += ["mean other per run", "share outside fitting", total]
-    columns.append(f"total CPU time of all runs' evaluations{recorded}")
+    columns.append(f"total CPU time of all runs' evaluations{label}")
     notes = [
         "Fitting: wall-clock time to fit pipelines and to predict. Suggesting: everything the "
         "optimizer does between two evaluations. Other: starting jobs and workers, reading and "
@@ -159,12 +148,14 @@ def time_table(times: pd.DataFrame, replayed: bool) -> Table:
         "evaluation). CPU time: of fitting and predicting. Methods that share a search share its "
         "time."
     ]
-    if replayed:
+    if recorded == "recorded":
         notes.append(
             "The searches were replayed and fitted nothing: their times of fitting, and the parts "
             "of totals and shares that come from these, were recorded when the table was made. "
             "Suggesting and other are the replays' own."
         )
+    elif recorded:
+        notes.append(origins.RECORDED[recorded])
     data = times.rename_axis("search").reset_index()
     return Table("time", "Time spent by each search", columns, rows, data, notes)
 
@@ -177,10 +168,8 @@ def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Tabl
         numbers = [f"{row[c]:,.0f}" for c in ("evaluations", *failures.FAILED, "failed")]
         rows.append(cells(name, *numbers, f"{100 * row['share']:.1f} %"))
     columns = [heading, "evaluations", *failures.FAILED, "failed", "share"]
-    caption = f"Failed evaluations by {heading}"
-    return Table(
-        f"failures-by-{column}", caption, columns, rows, table.rename_axis(column).reset_index()
-    )
+    caption, data = f"Failed evaluations by {heading}", table.rename_axis(column).reset_index()
+    return Table(f"failures-by-{column}", caption, columns, rows, data)
 
 
 def cause_table(observations: pd.DataFrame) -> Table:
@@ -227,9 +216,10 @@ def progress_table(results: Results) -> Table:
     return Table("progress", caption, ["data set", *results.methods], rows, data)
 
 
-def plain(name: str, caption: str, frame: pd.DataFrame, headings: list[str]) -> Table:
+def plain(name: str, caption: str, frame: pd.DataFrame) -> Table:
     """Show a frame of strings unchanged."""
     rows = [cells(*row) for row in frame.itertuples(index=False)]
+    headings = ["data set" if column == "dataset" else column for column in frame]
     return Table(name, caption, headings, rows, frame, wide=True)
 
 

@@ -14,13 +14,7 @@ LETTER = {"better": "B", "same": "S", "worse": "W"}
 
 
 def about(splits: Sequence[str]) -> str:
-    """Describe what tests over repeats of a data set can show, as the repeats share rows.
-
-    Parameters
-    ----------
-    splits
-        The split of every repeat, as in ``Results``.
-    """
+    """Describe what tests over repeats of a data set can show, from the split of every repeat."""
     used = len(set(splits))
     if used == 1:
         return (
@@ -41,14 +35,7 @@ def about(splits: Sequence[str]) -> str:
 def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str], losses: Losses) -> Table:
     """Show difference, p-value and letter of every test, data sets × methods; bold: better.
 
-    Parameters
-    ----------
-    name, caption, notes
-        Name, caption and notes of the table.
-    tests
-        Result of ``wilcoxon.compare``.
-    losses
-        How to show differences.
+    ``tests`` are those of ``wilcoxon.compare``.
     """
 
     def show(test: dict) -> Cell:
@@ -62,12 +49,7 @@ def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str], losses
 def in_words(tests: pd.DataFrame, subject: str, other: str) -> str:
     """Name the data sets on which two methods differ significantly.
 
-    Parameters
-    ----------
-    tests
-        Result of ``wilcoxon.compare`` for one pair of methods; ``better`` refers to ``subject``.
-    subject, other
-        Names of the two in the text.
+    ``tests`` are those of ``wilcoxon.compare`` for the pair; ``better`` refers to ``subject``.
     """
     groups: dict[str, list[str]] = {}
     for row in tests.itertuples():

@@ -9,34 +9,18 @@ from ensemble_search.report.tables import Table
 
 @dataclass(frozen=True)
 class Panels:
-    """Small figures side by side, one per data set or method, with a shared legend.
+    """Small figures side by side, one per data set or method, with a shared legend."""
 
-    Attributes
-    ----------
-    drawings
-        Caption and figure of each.
-    legend
-        Samples of the lines by name (``figures.legend``); empty: none.
-    wide
-        Whether the figures need more than a third of the page's width.
-    """
-
-    drawings: list[tuple[str, Drawing]]
+    drawings: list[tuple[str, Drawing]]  #: caption and figure of each
+    #: Samples of the lines by name (``figures.legend``); empty: none.
     legend: dict[str, str] = field(default_factory=dict)
-    wide: bool = False
+    wide: bool = False  #: whether the figures need more than a third of the page's width
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and the parts below it, in order.
+    """A heading and the parts below it, in order."""
 
-    Attributes
-    ----------
-    title
-        The heading.
-    parts
-        Paragraphs (text, which the page escapes), tables, figures, panels of figures.
-    """
-
-    title: str
+    title: str  #: the heading
+    #: Paragraphs (text, which the page escapes), tables, figures, panels of figures.
     parts: Sequence[str | Table | Drawing | Panels]

@@ -21,36 +21,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as shown, with the numbers behind it.
+    """A table as shown, with the numbers behind it."""
 
-    Attributes
-    ----------
-    name
-        Stem of the files.
-    caption
-        Its caption.
-    columns
-        Headings; the first one is for the rows' names.
-    rows
-        Cells as text; the first one names the row.
-    data
-        Numbers for the CSV, not rounded.
-    notes
-        Lines below the table.
-    foot
-        How many of the last rows summarise those above.
-    wide
-        Whether text in the cells may wrap.
-    """
-
-    name: str
-    caption: str
-    columns: list[str]
-    rows: list[list[Cell]]
-    data: pd.DataFrame
-    notes: list[str] = field(default_factory=list)
-    foot: int = 0
-    wide: bool = False
+    name: str  #: stem of the files
+    caption: str  #: its caption
+    columns: list[str]  #: headings; the first one is for the rows' names
+    rows: list[list[Cell]]  #: cells as text; the first one names the row
+    data: pd.DataFrame  #: numbers for the CSV, not rounded
+    notes: list[str] = field(default_factory=list)  #: lines below the table
+    foot: int = 0  #: how many of the last rows summarise those above
+    wide: bool = False  #: whether text in the cells may wrap
 
     @property
     def body(self) -> list[list[Cell]]:
@@ -81,19 +61,9 @@ def spread(mean: float, std: float, digits: int = 2) -> str:
 def by_method(
     lines: pd.DataFrame, show: Callable[[dict[str, Any]], Cell]
 ) -> tuple[list[str], list[list[Cell]]]:
-    """Lay out a table with one row per data set and one column per method; – where empty.
+    """Return columns and rows of a table of data sets × methods; – where empty.
 
-    Parameters
-    ----------
-    lines
-        One row per cell: ``dataset``, ``method``, and the values to show.
-    show
-        Converts such a row to a cell.
-
-    Returns
-    -------
-    columns, rows
-        For ``Table``.
+    ``lines`` has one row per cell: ``dataset``, ``method``, and the values that ``show`` converts.
     """
     found = {(line["dataset"], line["method"]): line for line in lines.to_dict("records")}
     datasets, methods = (list(dict.fromkeys(lines[key])) for key in ("dataset", "method"))

@@ -11,27 +11,13 @@ from ensemble_search.report.plots import figures
 
 @dataclass(frozen=True)
 class View:
-    """What is compared, and how it is drawn.
+    """What is compared, and how it is drawn."""
 
-    Attributes
-    ----------
-    compared
-        The runs that all compared methods have finished.
-    reference
-        The study's reference method, or the last compared one if that has no results.
-    look
-        Colour, dashes and marker by method.
-    study
-        The study, as in ``Results``.
-    single
-        The methods that take the best model.
-    """
-
-    compared: Comparison
-    reference: str
-    look: dict[str, dict]
-    study: dict[str, Any]
-    single: list[str]
+    compared: Comparison  #: the runs that all compared methods have finished
+    reference: str  #: the study's reference method, or the last compared one if that has no results
+    look: dict[str, dict]  #: colour, dashes and marker by method
+    study: dict[str, Any]  #: the study, as in ``Results``
+    single: list[str]  #: the methods that take the best model
 
     @property
     def losses(self) -> Losses:
@@ -61,8 +47,7 @@ def view(results: Results, least: int = 1) -> View | str:
         return "no run has finished"
     if len(compared.methods) < least:
         return f"only {compared.methods[0]} has results: there is nothing to compare it with"
-    reference = results.reference
-    if reference not in compared.methods:
-        reference = compared.methods[-1]
+    known = results.reference in compared.methods
+    reference = results.reference if known else compared.methods[-1]
     look = figures.styles(results.methods, results.reference)
     return View(compared, reference, look, results.study, results.single)

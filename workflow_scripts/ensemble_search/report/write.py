@@ -37,14 +37,10 @@ def write(
 
     Parameters
     ----------
-    study
-        The study, as for ``load.load``.
+    study, threads
+        As for ``load.load`` and ``build.make_all``.
     results
         Folder of the study's results; it may be incomplete, empty or absent.
-    output
-        Folder of the report.
-    threads
-        As for ``build.make_all``.
 
     Returns
     -------
@@ -64,12 +60,9 @@ def write(
         raise UserError(loaded.damaged[0] + (f" (and {more} more damaged files)" if more else ""))
     pages = build.make_all(loaded, output, threads)
     environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     # Our own files, not a user's. Pages may load images beside them, and nothing else.
     style, script = (
         Markup((HERE / name).read_text(encoding="utf-8")) for name in ("style.css", "script.js")
@@ -111,6 +104,7 @@ class _Report:
     def __init__(self, results: Results, output: Path):
         self.results = results
         self.output = output
+        self._publish = partial(figures.publish, folder=output / "figures")
         self.compared = results.compared
         self.look = figures.styles(results.methods, results.reference)
         self.spent = times.time_spent(results.observations, results.manifests)
@@ -119,15 +113,13 @@ class _Report:
         """Everything that the template shows."""
         results, compared = self.results, self.compared
         answer = verdict(compared, results.reference, results.splits, results.single)
-        manifests = results.manifests
+        manifests, evaluations = results.manifests, results.study["budget"].get("evaluations")
         return {
             "command": _command(results.study),
             "losses": results.losses,
             "answer": answer,
             "parts": datasets.caveat(results.study),
-            "replayed": origins.caveat(
-                manifests, results.study["budget"].get("evaluations"), len(set(results.splits))
-            ),
+            "replayed": origins.caveat(manifests, evaluations, len(set(results.splits))),
             "arms": arms.caveats(results),
             "compared": compared,
             "combinations": len(results.study["datasets"]) * results.study["repeats"],
@@ -136,44 +128,36 @@ class _Report:
             "without_model": failures.without_model(results.scores),
             "period": origins.period(manifests),
             "searches": len(manifests),
-            "total": times.total(self.spent, origins.replayed(manifests)),
+            "total": times.total(self.spent, origins.recorded(manifests)),
             **self._tables(answer),
             **self._figures(answer),
         }
 
     def _tables(self, answer) -> dict[str, Any]:
-        results, compared = self.results, self.compared
+        results, compared, made = self.results, self.compared, overview_tables
         found: dict[str, tables.Table] = {}
         if compared.methods:
-            found["summary"] = overview_tables.summary(answer, compared, _sizes(compared))
-            found["errors"] = overview_tables.error_table(results, compared)
+            found["summary"] = made.summary(answer, compared, _sizes(compared))
+            found["errors"] = made.error_table(results, compared)
         observations = results.observations
         if len(observations):
-            found["time"] = overview_tables.time_table(
-                self.spent, origins.replayed(results.manifests)
-            )
-            found["causes"] = overview_tables.cause_table(observations)
+            found["time"] = made.time_table(self.spent, origins.recorded(results.manifests))
+            found["causes"] = made.cause_table(observations)
             for column, heading in (("dataset", "data set"), ("search", "search")):
-                found[column] = overview_tables.failure_table(observations, column, heading)
+                found[column] = made.failure_table(observations, column, heading)
             if len(refits := failures.refits(results)):
-                found["refits"] = overview_tables.refit_table(refits)
+                found["refits"] = made.refit_table(refits)
             if observations["algorithm"].notna().any():
-                found["algorithm"] = overview_tables.failure_table(
-                    observations.sort_values("algorithm", kind="stable"), "algorithm", "algorithm"
-                )
+                ordered = observations.sort_values("algorithm", kind="stable")
+                found["algorithm"] = made.failure_table(ordered, "algorithm", "algorithm")
         if len(results.missing):
-            found["missing"] = overview_tables.missing_table(results.missing)
-            found["progress"] = overview_tables.progress_table(results)
-        found["settings"] = overview_tables.plain(
-            "settings", "Settings of the study", origins.settings(results.study), ["key", "value"]
-        )
+            found["missing"] = made.missing_table(results.missing)
+            found["progress"] = made.progress_table(results)
+        settings = origins.settings(results.study, datasets.by(results.study, results.folder))
+        found["settings"] = made.plain("settings", "Settings of the study", settings)
         if len(results.manifests):
-            found["origins"] = overview_tables.plain(
-                "origins",
-                "What the searches ran with",
-                origins.origins(results.manifests),
-                ["what", "value", "searches"],
-            )
+            ran_with = origins.origins(results.manifests)
+            found["origins"] = made.plain("origins", "What the searches ran with", ran_with)
         for table in found.values():
             tables.write(table, self.output / "tables")
         return {"tables": found}
@@ -192,13 +176,12 @@ class _Report:
             )
         observations = results.observations
         if len(observations):
-            spent = self.spent
+            spent, recorded = self.spent, origins.recorded(results.manifests)
             found["time"] = self._publish(
                 figures.time_bars(spent),
                 "time",
                 spent.rename_axis("search").reset_index(),
-                "Mean time per run, by search"
-                + ("; fitting as recorded" if origins.replayed(results.manifests) else ""),
+                "Mean time per run, by search" + (f"; fitting {recorded}" if recorded else ""),
                 "; ".join(
                     f"{s}: fitting {times.duration(r['fit'])}, suggesting "
                     f"{times.duration(r['suggest'])}, other {times.duration(r['rest'])}"
@@ -215,10 +198,6 @@ class _Report:
                 f"Lines over iterations for {', '.join(searches)}; numbers in the CSV",
             )
         return {"figures": found}
-
-    def _publish(self, figure, name, data, title, alt, **options) -> figures.Drawing:
-        folder = self.output / "figures"
-        return figures.publish(figure, name, data, title, alt, folder=folder, **options)
 
 
 def _embedded(folder: Path, name: str) -> str:

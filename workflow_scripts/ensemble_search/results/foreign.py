@@ -20,7 +20,7 @@ import math
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -41,14 +41,10 @@ if TYPE_CHECKING:
 #: Columns of ``models.csv`` that are not hyperparameters.
 MEASURED = ("fit_seconds", "predict_seconds", "memory_mb")
 #: Words in the names of columns with numbers that are results of models, in lower case.
-RESULTS = frozenset(
-    [
-        *("error", "loss", "logloss", "accuracy", "auc", "auroc", "score", "f1", "rmse", "mse"),
-        *("mae", "r2", "brier"),
-    ]
-)
+RESULTS = {"error", "loss", "logloss", "accuracy", "auc", "auroc", "score", "f1", "rmse", "mse",
+           "mae", "r2", "brier"}  # fmt: skip
 #: Words in the names of columns with numbers that may be measured times, in lower case.
-TIMES = frozenset(["time", "times", "second", "seconds", "sec", "secs", "ms", "duration"])
+TIMES = {"time", "times", "second", "seconds", "sec", "secs", "ms", "duration"}
 #: A number as text, also where others of its column are not: 12.5%, or 0,1 beside '-'.
 _FIGURE = re.compile(r"\s*[+-]?(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d+)?\s*%?\s*")
 #: Tolerance by which sums of probabilities may differ from 1; probabilities are divided by the sum.
@@ -62,29 +58,16 @@ METHODS = "*/processed/model_predictions/"
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions for a data set.
+    """Predictions for a data set."""
 
-    Attributes
-    ----------
-    folder
-        Where they were read.
-    models
-        One row per model: hyperparameters (missing if inactive), and perhaps :data:`MEASURED`.
-    labels
-        By part, text or float64, of shape (n_samples,).
-    classes
-        In the order of the columns of predictions; empty in regression.
-    predictions
-        By part, of shape (n_models, n_samples, n_outputs); NaN for failed models.
-    notes
-        What may be interpreted differently than intended.
-    """
-
-    folder: Path
+    folder: Path  #: where they were read
+    #: One row per model: hyperparameters (missing if inactive), and perhaps :data:`MEASURED`.
     models: "pd.DataFrame"
-    labels: dict[str, np.ndarray]
-    classes: list[str]
+    labels: dict[str, np.ndarray]  #: by part, text or float64, of shape (n_samples,)
+    classes: list[str]  #: in the order of the columns of predictions; empty in regression
+    #: By part, of shape (n_models, n_samples, n_outputs); NaN for failed models.
     predictions: dict[str, np.ndarray]
+    #: What may be interpreted differently than intended.
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -94,19 +77,10 @@ class Predictions:
 
 
 def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
-    """Read the predictions below a folder, one data set at a time, sorted by name.
+    """Read the predictions of a fold below a folder, one data set at a time, sorted by name.
 
-    Parameters
-    ----------
-    root
-        The folder, in one of the layouts of this module.
-    fold
-        The fold to use, in layouts with folds.
-
-    Raises
-    ------
-    UserError
-        If there is no data set, or a file is missing, damaged or inconsistent with the others.
+    Raises UserError if there is no data set, or a file is missing, damaged or inconsistent with the
+    others.
     """
     try:
         if folders := sorted(file.parent for file in root.glob(f"*/{MINIMAL}")):
@@ -147,8 +121,7 @@ def _minimal(folder: Path) -> Predictions:
     written = _csv(folder / MINIMAL, text=True)
     notes = []
     for name in written.columns.difference(MEASURED):
-        parts = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)
-        own = {part.lower() for part in parts}
+        own = {part.lower() for part in re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name)}
         figures = any(map(_FIGURE.fullmatch, written[name]))
         if figures and not RESULTS.isdisjoint(own):
             raise Unusable(
@@ -159,17 +132,18 @@ def _minimal(folder: Path) -> Predictions:
             )
         if figures and not TIMES.isdisjoint(own):
             notes.append(
-                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong into "
+                f"{MINIMAL}: '{name}' is read as a hyperparameter; measured times belong in "
                 "fit_seconds and predict_seconds"
             )
+        if models[name].dtype.kind != "f":
+            continue
         words = {*written[name]}
-        if models[name].dtype.kind == "f" and (tiny := sorted(filter(vanishes, words))):
+        if tiny := sorted(filter(vanishes, words)):
             raise Unusable(folder / MINIMAL, f"'{name}' has {tiny[0]}, which is 0 as a float")
-        if models[name].dtype.kind == "f":
-            said = like_versions({word for word in words if "." in word})
-            notes += [f"{MINIMAL}: '{name}' has {said}; write versions as text"] if said else []
+        said = like_versions({word for word in words if "." in word})
+        notes += [f"{MINIMAL}: '{name}' has {said}; write versions as text"] if said else []
         for word in sorted(filter(re.compile(r"\d+\.\d*[1-9]0+").fullmatch, words)):
-            if (other := word.rstrip("0")) in words and models[name].dtype.kind == "f":
+            if (other := word.rstrip("0")) in words:
                 raise Unusable(
                     folder / MINIMAL,
                     f"'{name}' has {other} and {word}, which are one number; write versions as "
@@ -187,11 +161,7 @@ def _minimal(folder: Path) -> Predictions:
 
 
 def _gaps(
-    every: Mapping[str, Any],
-    found: Mapping[str, Sequence[Path]],
-    name: str,
-    sources: Set[str],
-    fold: int,
+    every: Mapping, found: Mapping[str, Sequence[Path]], name: str, sources: Set[str], fold: int
 ) -> list[str]:
     """Note data sets without this fold, and the runs or methods without this data set."""
     others = sorted({*every} - {*found})
@@ -202,20 +172,22 @@ def _gaps(
 
 def _amlb_files(root: Path, fold: int | str) -> dict[str, list[Path]]:
     """Files of the fold per task, one per run that has it."""
-    found: dict[str, list[Path]] = {}
-    for file in sorted(root.glob(f"*/predictions/*/{fold}/{AMLB}")):
-        found.setdefault(file.parts[-3], []).append(file)
-    return found
+    return _by_data_set(root.glob(f"*/predictions/*/{fold}/{AMLB}"))
 
 
 def _tabrepo_folders(root: Path, fold: int | str) -> dict[str, list[Path]]:
     """Folders of the fold per data set: one, or one per method that has it."""
-    found: dict[str, list[Path]] = {}
     for below in (*CONTEXTS, METHODS):
-        for file in sorted(root.absolute().glob(f"{below}*/{fold}/{TABREPO}")):
-            found.setdefault(file.parts[-3], []).append(file.parent)
-        if found:
-            break
+        if found := _by_data_set(root.absolute().glob(f"{below}*/{fold}/{TABREPO}")):
+            return {name: [file.parent for file in own] for name, own in found.items()}
+    return {}
+
+
+def _by_data_set(files: Iterable[Path]) -> dict[str, list[Path]]:
+    """Group the files ``<data set>/<fold>/<name>``, sorted."""
+    found: dict[str, list[Path]] = {}
+    for file in sorted(files):
+        found.setdefault(file.parts[-3], []).append(file)
     return found
 
 
@@ -223,8 +195,7 @@ def _tabrepo(folders: Sequence[Path]) -> Predictions:
     import pandas as pd
 
     labels: dict[str, np.ndarray] = {}
-    names: list[str] = []
-    models, arrays = [], []
+    names, models, arrays = list[str](), [], []
     for folder in folders:
         own_names, own_labels, own_arrays = _tabrepo_folder(folder)
         if twins := sorted({*names} & {*own_names}):
@@ -267,19 +238,16 @@ def _tabrepo_folder(folder: Path) -> tuple[list[str], dict[str, np.ndarray], dic
     for part, short in zip(PARTS, ("val", "test"), strict=True):
         path = folder / f"label-{short}.csv.zip"
         labels[part] = _csv(path, text=True, unnamed=True).iloc[:, -1].to_numpy(dtype=str)
-        path = folder / f"pred-{short}.dat"
-        shape: Any = about.get(f"pred_{short}_shape")
+        path, key = folder / f"pred-{short}.dat", f"pred_{short}_shape"
+        shape: Any = about.get(key)
         integers = type(shape) is list and all(type(n) is int and n > 0 for n in shape)
         if not integers or len(shape) not in (2, 3):
-            raise Unusable(
-                folder / "metadata.json",
-                f"its 'pred_{short}_shape' is not a list of 2 or 3 integers from 1 on",
-            )
+            said = f"its '{key}' is not a list of 2 or 3 integers from 1 on"
+            raise Unusable(folder / "metadata.json", said)
         with reading(path):
             if path.stat().st_size != dtype.itemsize * math.prod(shape):
-                raise ValueError(
-                    f"its size is not that of {dtype} {tuple(shape)}, as metadata.json says"
-                )
+                said = f"its size is not that of {dtype} {tuple(shape)}, as metadata.json says"
+                raise ValueError(said)
             arrays[part] = np.fromfile(path, dtype).reshape(shape)
     if type(names := about.get("models")) is not list or len({*map(str, names)}) < len(names):
         raise Unusable(folder / "metadata.json", "it has no list 'models' of different names")
@@ -356,7 +324,7 @@ def _amlb(files: Sequence[Path]) -> Predictions:
     import pandas as pd
 
     names = [file.parts[-5].split(".")[0] for file in files]
-    labels, columns, found = np.empty(0, dtype=str), None, []
+    labels, columns, found, notes = np.empty(0, dtype=str), None, [], []
     for file in files:
         frame = _csv(file, text=True)
         if not {"truth", "predictions"} <= {*frame}:
@@ -378,19 +346,25 @@ def _amlb(files: Sequence[Path]) -> Predictions:
             raise Unusable(file, f"its rows or classes are not those of '{files[0]}'")
         order = [written[classes.index(name)] for name in columns]
         found.append(_floats(file, frame[order or ["predictions"]], failed=True))
+        if columns:
+            named = np.array([*map(_plain, frame["predictions"])])[:, None] == np.array(columns)
+            most = np.where(named, found[-1], -np.inf).max(axis=1)
+            # False for rows of a failed model, whose probabilities are NaN.
+            if others := int((most < found[-1].max(axis=1)).sum()):
+                notes.append(
+                    f"'{file}': in {others} of {len(frame)} rows, the column 'predictions' names a "
+                    "class that is not the most probable; only the probabilities are used"
+                )
     codes = np.unique(labels, return_inverse=True)[1] if columns else labels.astype(float)
     half = share_of_rows(codes, 0.5)
     rows = {"validation": half, "test": np.setdiff1d(np.arange(len(labels)), half)}
-    repeated = {name for name in names if names.count(name) > 1}
-    names = [
-        file.parts[-5] if name in repeated else name
-        for file, name in zip(files, names, strict=True)
-    ]
+    pairs = zip(files, names, strict=True)
+    names = [file.parts[-5] if names.count(name) > 1 else name for file, name in pairs]
     models = pd.DataFrame({"model": names})
     arrays = np.stack(found)
     parts = {part: labels[own] for part, own in rows.items()}
     predictions = {part: arrays[:, own] for part, own in rows.items()}
-    return _of(files[0].parent, models, parts, predictions, columns)
+    return replace(_of(files[0].parent, models, parts, predictions, columns), notes=notes)
 
 
 def _plain(label: str) -> str:
@@ -455,9 +429,7 @@ def _of(
     if not classes:
         for word in filter(vanishes, known.tolist()):
             raise Unusable(folder, f"label {word} is 0 as a float; multiply labels and predictions")
-        return Predictions(
-            folder, models, {p: v.astype(float) for p, v in labels.items()}, [], shaped
-        )
+        labels = {part: own.astype(float) for part, own in labels.items()}
     return Predictions(folder, models, labels, list(classes), shaped)
 
 
@@ -568,9 +540,8 @@ def _check_fields(stream: IO[str], unnamed: bool) -> None:
             raise ValueError(f"two columns are called '{name}'; rename one")
     for row in rows:
         if row and len(row) != len(header):
-            raise ValueError(
-                f"line {rows.line_num} has {len(row)} fields, the header has {len(header)}"
-            )
+            said = f"line {rows.line_num} has {len(row)} fields, the header has {len(header)}"
+            raise ValueError(said)
 
 
 def _numbers(words: np.ndarray) -> np.ndarray | None:
@@ -582,13 +553,7 @@ def _numbers(words: np.ndarray) -> np.ndarray | None:
 
 
 def measured(made: Predictions) -> "pd.DataFrame":
-    """Return :data:`MEASURED` of every model, float64; 0 where not given.
-
-    Raises
-    ------
-    UserError
-        If a value is not a number from 0 to 10^12.
-    """
+    """Return :data:`MEASURED` of every model, float64 from 0 to 10^12; 0 where not given."""
     import pandas as pd
 
     found: dict[str, Any] = {}

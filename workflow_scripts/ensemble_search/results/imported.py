@@ -22,17 +22,9 @@ from ensemble_search.problems.combination import rounded
 from ensemble_search.problems.regression import LARGEST
 from ensemble_search.results import foreign
 from ensemble_search.results.foreign import Predictions
-from ensemble_search.runtime import files, plugins
+from ensemble_search.runtime import files, names, plugins
 from ensemble_search.runtime.errors import UserError, printable
-from ensemble_search.runtime.names import (
-    CLASSIFICATION,
-    CONFIGURATION,
-    OBSERVATIONS,
-    OK,
-    PARTS,
-    PREDICTIONS,
-    REGRESSION,
-)
+from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.budget import Limits
 from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
@@ -63,7 +55,7 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     Parameters
     ----------
     root, fold
-        See ``foreign.read``.
+        As in ``foreign.read``, which also says which predictions raise UserError.
     output
         Folder for ``study.yaml``, ``spaces/``, ``data/`` and ``tables/``; its name is the study's.
     metric
@@ -73,11 +65,6 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
     -------
     lines
         A summary for the user of what was read and written.
-
-    Raises
-    ------
-    UserError
-        If the predictions cannot be used; see ``foreign.read``. The folder is then left empty.
     """
     if output == Path():
         raise UserError("OUTPUT (--output): it is empty; name a new folder")
@@ -111,7 +98,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     if metric is None and len(kinds) > 1:
         raise UserError(
             f"METRIC (--metric): '{root}' has classifications and regressions; choose by the "
-            f"metric, such as {METRICS[CLASSIFICATION]} or {METRICS[REGRESSION]}"
+            f"metric, such as {METRICS[names.CLASSIFICATION]} or {METRICS[names.REGRESSION]}"
         )
     metric = metric or METRICS[min(kinds)]
     try:
@@ -152,12 +139,9 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     _write_space(output / "spaces" / f"{stem}.py", described, algorithms)
     fewest = min(len(made.models) for made in found.values())
     searches = ["random", "bo", "divbo"] if fewest >= LEAST else ["random"]
-    methods = {
-        "RS": {"search": "random", "ensemble": "best"},
-        "RS-ES": {"search": "random", "ensemble": "selection-25"},
-        "BO-ES": {"search": "bo", "ensemble": "selection-25"},
-        "DivBO": {"search": "divbo", "ensemble": "selection-25"},
-    }
+    methods = {"RS": {"search": "random", "ensemble": "best"}}
+    for name, search in (("RS-ES", "random"), ("BO-ES", "bo"), ("DivBO", "divbo")):
+        methods[name] = {"search": search, "ensemble": "selection-25"}
     content = {
         "study": study,
         "plugins": ["."],
@@ -211,16 +195,10 @@ def hyperparameters(models: "pd.DataFrame") -> list[dict[str, Any]]:
 
     A column that is missing for all models with some values of ``algorithm``, and for no model with
     the other values, is active for these other values.
-
-    Raises
-    ------
-    UserError
-        If there is no column, or one is missing for some but not all models of an algorithm.
     """
     if models.columns.empty:
-        raise UserError(
-            f"{foreign.MINIMAL}: has no column other than {', '.join(foreign.MEASURED)}"
-        )
+        measured = ", ".join(foreign.MEASURED)
+        raise UserError(f"{foreign.MINIMAL}: has no column other than {measured}")
     for name in models:
         for known in (ALGORITHM, *foreign.MEASURED):
             if name != known and name.strip().lower() == known:
@@ -300,14 +278,11 @@ def _domain(values: "pd.Series") -> dict[str, Any]:
             f"{foreign.MINIMAL}: '{values.name}' has {largest:.0f}; integers are exact up to "
             f"{EXACT}: use smaller ones, or text"
         )
-    lower, upper = (
-        (int(values.min()), int(values.max()))
-        if integer
-        else (_outward(values.min(), -1), _outward(values.max(), 1))  # ConfigSpace rounds
-    )
-    kind = "integer" if integer else "float"
-    log = lower > 0 and upper >= LOG * lower
-    default = int(values.iloc[0]) if integer else float(values.iloc[0])
+    kind, cast = ("integer", int) if integer else ("float", float)
+    lower, upper = cast(values.min()), cast(values.max())
+    if not integer:  # ConfigSpace rounds
+        lower, upper = _outward(lower, -1), _outward(upper, 1)
+    log, default = lower > 0 and upper >= LOG * lower, cast(values.iloc[0])
     return {"kind": kind, "lower": lower, "upper": upper, "log": log, "default": default}
 
 
@@ -332,15 +307,7 @@ def configurations(
 
 
 def split_of(file: Path, task: str) -> tuple[Inputs, dict[str, Any], int]:
-    """Split data written by :func:`write`.
-
-    Returns
-    -------
-    inputs, split
-        See ``prepare.make_split``.
-    rows
-        Number of rows.
-    """
+    """Split data written by :func:`write`: inputs and split as ``make_split``, number of rows."""
     source = {"file": str(file), "target": "label", "columns": ROLES}
     frame, about = normalise.normalise(sources.read(source, {}), ROLES, task)
     settings = {**Split().settings, "seed": Split().seed}
@@ -353,14 +320,8 @@ def _write(
 ) -> tuple[dict[str, Any], np.ndarray, list[str]]:
     """Write data and table of a data set.
 
-    Returns
-    -------
-    source
-        Entry of the data set in the study's ``datasets``.
-    losses
-        Validation losses of the models with predictions.
-    notes
-        Notes for the user.
+    Return its entry in the study's ``datasets``, the validation losses of the models with
+    predictions, and notes for the user.
     """
     import pyarrow as pa
 
@@ -395,8 +356,8 @@ def _write(
         far = [(np.abs(array) > LARGEST).any(axis=(1, 2)) for array in arrays.values()]
         if cut := int(np.logical_or.reduce(far).sum()):
             notes.append(
-                f"{cut} models have predictions more than {LARGEST:g} standard deviations from the "
-                "mean label, which are clipped"
+                f"models with predictions more than {LARGEST:g} standard deviations from the mean "
+                f"label, which are clipped: {cut}"
             )
         arrays = {p: np.clip(array, -LARGEST, LARGEST) for p, array in arrays.items()}
     stored = {part: problem.compress(array.astype(np.float32)) for part, array in arrays.items()}
@@ -406,17 +367,15 @@ def _write(
         raise UserError(f"'{made.folder}': no model has both validation and test predictions")
     for array in stored.values():
         array[failed] = np.nan
-    losses = [
-        None
-        if bad
-        else float(problem.metric.loss(inputs.y_validation, rounded(problem.expand(own))))
-        for bad, own in zip(failed, stored["validation"], strict=True)
-    ]
+
+    def loss(own: np.ndarray) -> float:
+        return float(problem.metric.loss(inputs.y_validation, rounded(problem.expand(own))))
+
+    each = zip(failed, stored["validation"], strict=True)
+    losses = [None if bad else loss(own) for bad, own in each]
     try:
-        values = [
-            dict(c)
-            for c in space.configurations(configurations(made.models, space.hyperparameters))
-        ]
+        given = configurations(made.models, space.hyperparameters)
+        values = [*map(dict, space.configurations(given))]
     except UserError as error:
         raise UserError(f"'{made.folder}': {error}") from None
     seen: dict[frozenset, int] = {}
@@ -426,18 +385,17 @@ def _write(
                 f"'{made.folder}': models {first} and {row} have the same hyperparameters; remove "
                 "one, or add a column that distinguishes them"
             )
-    measured = foreign.measured(made)
+    measured = foreign.measured(made).to_dict("list")
     statuses = ["crash" if bad else OK for bad in failed]
+    pairs = zip(failed, measured["predict_seconds"], strict=True)
     rows: dict[str, Any] = {
         "iteration": list(range(1, len(values) + 1)),
         "status": statuses,
         "error": losses,
-        "fit_seconds": measured["fit_seconds"].tolist(),
-        "cpu_seconds": measured["fit_seconds"].tolist(),
-        "predict_seconds": [
-            None if bad else s for bad, s in zip(failed, measured["predict_seconds"], strict=True)
-        ],
-        "memory_mb": measured["memory_mb"].tolist(),
+        "fit_seconds": measured["fit_seconds"],
+        "cpu_seconds": measured["fit_seconds"],
+        "predict_seconds": [None if bad else seconds for bad, seconds in pairs],
+        "memory_mb": measured["memory_mb"],
         "fidelity": [1.0] * len(values),
         "error_type": ["ElsewhereError" if bad else None for bad in failed],
         "message": ["it has no predictions" if bad else None for bad in failed],
@@ -445,11 +403,9 @@ def _write(
     for h in space.hyperparameters:
         rows[CONFIGURATION + h["name"]] = [own.get(h["name"]) for own in values]
     types = {name: pa.string() for name in ("status", "error_type", "message")}
+    table = pa.table({key: pa.array(own, types.get(key)) for key, own in rows.items()})
     folder = output / "tables" / name / "fixed"
-    files.write_parquet(
-        folder / OBSERVATIONS,
-        pa.table({key: pa.array(own, types.get(key)) for key, own in rows.items()}),
-    )
+    files.write_parquet(folder / OBSERVATIONS, table)
     for target, part in zip(PREDICTIONS, PARTS, strict=True):
         files.write_npy(folder / target, stored[part])
     about = {
@@ -462,13 +418,13 @@ def _write(
         "versions": {},
         "entries": len(values),
         "status": {status: statuses.count(status) for status in sorted({*statuses})},
-        "fit_seconds": float(measured["fit_seconds"].sum()),
+        "fit_seconds": float(np.sum(measured["fit_seconds"])),
         "machines": [],
         "files": files.checksums(folder, tables.FILES),
     }
     files.write_json(folder / tables.MANIFEST, about)
     if half := int((failed & ~(lacking["validation"] & lacking["test"])).sum()):
-        notes.append(f"{half} models lack validation or test predictions, and count as failed")
+        notes.append(f"models that lack validation or test predictions, and so failed: {half}")
     return source, np.array([loss for loss in losses if loss is not None]), notes
 
 

@@ -14,22 +14,13 @@ SHOWN = 40
 
 
 class Failure(NamedTuple):
-    """A job that failed.
+    """A job that failed."""
 
-    Attributes
-    ----------
-    rule, wildcards
-        Its rule, and the values of its wildcards: data set, search, repeat ...
-    log
-        Its log; None if there is none.
-    message
-        The executor's message (such as SLURM's) about its end; empty if none.
-    """
-
+    #: Its rule, and the values of its wildcards: data set, search, repeat ...
     rule: str
     wildcards: tuple[str, ...]
-    log: Path | None
-    message: str = ""
+    log: Path | None  #: its log; None if there is none
+    message: str = ""  #: the executor's message (such as SLURM's) about its end; empty if none
 
 
 def reason(log: Path) -> str:

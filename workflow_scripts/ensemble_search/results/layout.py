@@ -79,15 +79,9 @@ def configurations(results: Path, study: Mapping[str, Any], dataset: str) -> Pat
 def home(results: Path, study: Mapping[str, Any], dataset: str, search: str, repeat: int) -> Path:
     """Return the results folder of the study that a search and its split belong to.
 
-    Parameters
-    ----------
-    results
-        Folder of the study.
-    study
-        The study as JSON. Its ``homes`` are the searches that it shares with the extended study,
-        and the number of repeats there: ``{search: {dataset: {"study": name, "repeats": n}}}``.
-    dataset, search, repeat
-        The search.
+    ``results`` is the folder of ``study`` (as JSON), whose ``homes`` are the searches that it
+    shares with the extended study, and the number of repeats there: ``{search: {dataset: {"study":
+    name, "repeats": n}}}``.
     """
     shared = study.get("homes", {}).get(search, {}).get(dataset)
     if shared and repeat < shared["repeats"]:

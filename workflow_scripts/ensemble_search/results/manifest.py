@@ -15,7 +15,7 @@ REQUIREMENTS = Path(__file__).parents[3] / "envs/requirements.in"
 
 
 def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
-    """Collect the manifest of a study after its report was written.
+    """Collect the manifest of a study with a report; docs/reproducing.md has its keys.
 
     Parameters
     ----------
@@ -24,11 +24,6 @@ def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
         and the files of code from outside.
     results
         Folder of the study's results.
-
-    Returns
-    -------
-    manifest
-        See docs/reproducing.md for its keys.
     """
     study = record["study"]
     return {
@@ -65,18 +60,10 @@ def versions() -> dict[str, str]:
 
 
 def plugins(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the code from outside the repository.
+    """Return the code from outside the repository, ``names`` of ``code_version.files_outside``.
 
-    Parameters
-    ----------
-    names
-        Its files; see ``code_version.files_outside``.
-
-    Returns
-    -------
-    plugins
-        ``files``: text of the files in folders, by path in the folder; ``packages``: version of the
-        installed packages that the other files belong to, by import name.
+    ``files`` has the text of the files in folders, by path in the folder; ``packages`` the version
+    of the installed packages that the other files belong to, by import name.
     """
     paths = [PurePath(name) for name in names]
     texts = {
@@ -103,21 +90,10 @@ def searches(record: Mapping[str, Any], results: Path) -> Iterator[Path]:
 
 
 def data(sources: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the origin of each data set, and the checksums of its file and content.
-
-    Parameters
-    ----------
-    sources
-        Data set -> its folder below ``folder``.
-    folder
-        ``results/data``.
-    """
+    """Return origin and checksums of each data set; ``sources`` has its folder in ``folder``."""
     keys = ("source", "version", "md5", "checksum", "rows", "features")
-    found = {}
-    for dataset, key in sources.items():
-        description = fetched.description(folder / key)
-        found[dataset] = {key: description.get(key) for key in keys}
-    return found
+    found = {dataset: fetched.description(folder / key) for dataset, key in sources.items()}
+    return {dataset: {key: own.get(key) for key in keys} for dataset, own in found.items()}
 
 
 def tables(folder: Path) -> dict[str, str]:

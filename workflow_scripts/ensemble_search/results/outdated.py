@@ -34,22 +34,13 @@ def current(settings: Mapping[str, Any], key: str) -> dict[str, Any]:
 def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:
     """Describe how a finished search differs from the study's settings; empty if it does not.
 
-    Parameters
-    ----------
-    manifest
-        Content of its ``search.json``: ``settings``, ``space``, ``limits``, ``seed``.
-    study
-        The study as JSON, with defaults. Missing keys are not compared, nor is a budget in
-        evaluations: a longer search can be truncated.
-    name
-        Name of the search in the study.
+    ``manifest`` is its ``search.json``. Keys that the study (as JSON, with defaults) does not have
+    are not compared, nor is a budget in evaluations: a longer search can be truncated.
     """
     shared = [key for key in SHARED if key in study]
-    there = {key: manifest.get(key) for key in shared}
-    lines = differences(
-        current(manifest.get("settings") or {}, "optimizer"), study["searches"][name]
-    )
-    lines += differences(there, {key: study[key] for key in shared})
+    settings = current(manifest.get("settings") or {}, "optimizer")
+    lines = differences(settings, study["searches"][name])
+    lines += differences({k: manifest.get(k) for k in shared}, {k: study[k] for k in shared})
     for unit in ("fits", "seconds", "cpu_seconds"):
         if limit := study["budget"].get(unit):
             lines += differences(manifest["budget"], {unit: limit}, "budget.")

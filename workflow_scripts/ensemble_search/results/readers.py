@@ -203,15 +203,8 @@ class AutoGluon(Stored):
 def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Read the ``search.json`` of a finished search.
 
-    Parameters
-    ----------
-    of
-        Expected values of ``dataset``, ``search``, ``repeat``; default: any.
-
-    Raises
-    ------
-    Unusable
-        Also if it belongs to another search: its folder was moved, or two were swapped.
+    ``of`` has expected values of ``dataset``, ``search``, ``repeat`` (default: any); others mean
+    that the folder was moved, or two were swapped, and also raise ``Unusable``.
     """
     path = folder / "search.json"
     manifest = schema.read_json(path, Search)
@@ -226,17 +219,8 @@ def checked_search(
 ) -> dict[str, Any]:
     """Read ``search.json``; compare the files of the search, and of its table, with checksums.
 
-    Parameters
-    ----------
-    of
-        See :func:`search`.
-    data
-        Checksum of the split that it must have used; default: any.
-
-    Raises
-    ------
-    Unusable
-        If a file is missing or was changed, or belongs to another search.
+    ``of`` is as in :func:`search`, ``data`` the checksum of the split that it must have used
+    (default: any).
     """
     files.check(folder / "search.json")
     manifest = search(folder, of)
@@ -253,19 +237,9 @@ def split(folder: Path) -> dict[str, Any]:
 
 
 def checked_split(folder: Path, data: Path, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Read ``split.json``, and compare it with the data and settings that it must match.
+    """Read ``split.json``; it must be of the data set in ``data``, if that exists, by ``settings``.
 
-    Parameters
-    ----------
-    folder, data
-        Folder of the split, and of the data set that it must be a split of, which may be missing.
-    settings
-        Settings by which it must have been drawn.
-
-    Raises
-    ------
-    Unusable
-        Also if data or settings differ: its folder was moved, or two were swapped.
+    Otherwise, its folder was moved, or two were swapped, which also raises ``Unusable``.
     """
     found = split(folder)
     if (data / "dataset.json").exists():
@@ -304,12 +278,12 @@ def autogluon(folder: Path) -> dict[str, Any]:
 def observations(
     folder: Path, names: Iterable[str], others: str | None = None, rows: int | None = None
 ) -> "pa.Table":
-    """Read columns of the ``observations.parquet`` of a search.
+    """Read ``iteration`` and columns of the ``observations.parquet`` of a search.
 
     Parameters
     ----------
     names
-        Among :data:`OBSERVATIONS`; ``iteration`` is always read.
+        Among :data:`OBSERVATIONS`.
     others
         As in ``files.read_parquet``.
     rows
@@ -360,12 +334,8 @@ def scores(folder: Path) -> tuple["pa.Table", dict[str, Any] | None]:
     """Read the ``scores.parquet`` of an ensemble, and its settings (None: older files)."""
     path = folder / "scores.parquet"
     files.check(folder / "ensemble.json", [path.name])
-    table = files.read_parquet(path, SCORES)
+    table = _with_errors(path, SCORES)
     _counts(path, table["iteration"])
-    for name in ("validation_error", "test_error"):
-        errors = _numbers(table[name])
-        if not _losses(errors[~np.isnan(errors)]):
-            raise Unusable(path, f"column '{name}' holds something else than losses")
     return table, _settings(path, table, "ensemble_search.settings")
 
 
@@ -430,11 +400,7 @@ def spread(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
 def divisions(folder: Path) -> tuple["pa.Table", dict[str, Any]]:
     """Read the ``divisions.parquet`` of a search, and its job."""
     path = folder / "divisions.parquet"
-    table = files.read_parquet(path, DIVISIONS)
-    for name in ("validation_error", "test_error"):
-        errors = _numbers(table[name])
-        if not _losses(errors[~np.isnan(errors)]):
-            raise Unusable(path, f"column '{name}' holds something else than losses")
+    table = _with_errors(path, DIVISIONS)
     return table, _job(path, table)
 
 
@@ -444,12 +410,10 @@ def of_jobs(
     pattern: str,
     jobs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
 ) -> tuple[list["pd.DataFrame"], list[str]]:
-    """Read the tables of jobs.
+    """Read the tables of jobs, with :func:`quality`, :func:`spread` or :func:`divisions`.
 
     Parameters
     ----------
-    read
-        :func:`quality`, :func:`spread` or :func:`divisions`.
     results, pattern
         Folder of the study, and the path of a table in it, with names of fields in braces.
     jobs
@@ -461,11 +425,6 @@ def of_jobs(
         Tables of all finished jobs, with the fields as additional columns.
     missing
         Tables that do not exist or belong to another job, with the reason.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
     """
     tables, missing = [], []
     for fields, asked in jobs:
@@ -482,6 +441,16 @@ def of_jobs(
     return tables, missing
 
 
+def _with_errors(path: Path, columns: Mapping[str, str]) -> "pa.Table":
+    """Read a table with validation and test errors; these may be missing, but must be losses."""
+    table = files.read_parquet(path, columns)
+    for name in ("validation_error", "test_error"):
+        errors = _numbers(table[name])
+        if not _losses(errors[~np.isnan(errors)]):
+            raise Unusable(path, f"column '{name}' holds something else than losses")
+    return table
+
+
 def _job(path: Path, table: "pa.Table") -> dict[str, Any]:
     if (job := _settings(path, table, "ensemble_search.job")) is None:
         raise Unusable(path, "its metadata do not say what it was made for")
@@ -490,8 +459,7 @@ def _job(path: Path, table: "pa.Table") -> dict[str, Any]:
 
 def _settings(path: Path, table: "pa.Table", key: str) -> dict[str, Any] | None:
     """Read JSON in the metadata of a table."""
-    text = (table.schema.metadata or {}).get(key.encode())
-    if text is None:
+    if (text := (table.schema.metadata or {}).get(key.encode())) is None:
         return None
     with files.reading(path):
         content = json.loads(text)

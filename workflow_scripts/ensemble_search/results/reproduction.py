@@ -89,24 +89,12 @@ class Manifest(_Part):
 
 @dataclass(frozen=True)
 class Compared:
-    """How two tables compare.
+    """How two tables compare."""
 
-    Attributes
-    ----------
-    cells
-        Number of cells compared.
-    differ
-        Number of cells that differ, as text.
-    largest
-        Largest absolute difference among numbers that differ; 0 if none do.
-    reason
-        Why the cells could not be compared; empty if they were.
-    """
-
-    cells: int = 0
-    differ: int = 0
-    largest: float = 0.0
-    reason: str = ""
+    cells: int = 0  #: number of cells compared
+    differ: int = 0  #: number of cells that differ, as text
+    largest: float = 0.0  #: largest absolute difference among numbers that differ; 0 if none do
+    reason: str = ""  #: why the cells could not be compared; empty if they were
 
     @property
     def equal(self) -> bool:
@@ -130,6 +118,7 @@ def read(path: Path) -> dict[str, Any]:
         If it is missing, damaged or not a manifest. Invalid names in it, such as a study ``../x``,
         are rejected here, before they are used to write or read anything.
     """
+    bad = f"'{path}' is not a manifest of a study"
     if not os.path.isfile(path):
         raise UserError(
             f"there is no manifest '{path}'; a study's is results/<study>/manifest.json"
@@ -140,9 +129,7 @@ def read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise UserError(f"'{path}' is damaged: it is not JSON; take it from its origin") from None
     if not isinstance(made, dict) or not isinstance(made.get("study"), dict):
-        raise UserError(
-            f"'{path}' is not a manifest of a study, such as results/<study>/manifest.json"
-        )
+        raise UserError(f"{bad}, such as results/<study>/manifest.json")
     if (found := made.get("format", files.FORMAT)) != files.FORMAT:
         raise UserError(
             f"'{path}' has the format {found!r}, and this version reads {files.FORMAT}; check out "
@@ -150,28 +137,22 @@ def read(path: Path) -> dict[str, Any]:
         )
     needed = {name for name, field in Manifest.model_fields.items() if field.is_required()}
     if lacking := needed - set(made):
-        raise UserError(f"'{path}' is not a manifest of a study: key '{min(lacking)}' is missing")
-    _checked(Manifest, made, f"'{path}' is not a manifest of a study: ")
-    content = _checked(Study, made["study"], f"'{path}' is not a manifest of a study: study: ")
+        raise UserError(f"{bad}: key '{min(lacking)}' is missing")
+    _checked(Manifest, made, f"{bad}: ")
+    content = _checked(Study, made["study"], f"{bad}: study: ")
     if manifest.study_hash(made["study"]) != made["study_hash"]:
         raise UserError(
             f"'{path}' was changed: its study is not that of its study_hash; take it from its "
             "origin, or run the changed study as a study"
         )
     if set(made["data"]) != set(made["study"]["datasets"]):
-        raise UserError(f"'{path}' is not a manifest of a study: 'data' are not those of its study")
+        raise UserError(f"{bad}: 'data' are not those of its study")
     code = {"files": {}, "packages": {}, **(made.get("plugins") or {})}
     return {**made, "plugins": code, "study": content.model_dump(mode="json")}
 
 
 def originals(made: Mapping[str, Any], folder: Path) -> None:
-    """Check that the tables of a manifest are in ``folder``.
-
-    Raises
-    ------
-    UserError
-        If one is missing, does not match the manifest, or is not a table.
-    """
+    """Raise UserError unless the tables of a manifest are in ``folder``, unchanged."""
     for name, checksum in made["tables"].items():
         path = folder / name
         if not os.path.isfile(path):
@@ -185,16 +166,12 @@ def originals(made: Mapping[str, Any], folder: Path) -> None:
 
 
 def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Create the study to rerun.
+    """Create the study of a manifest, to rerun it.
 
     Parameters
     ----------
-    made
-        The manifest.
-    home
-        Folder in which the study ran, to which paths of data are relative.
-    folder
-        Folder in which it is rerun.
+    home, folder
+        Folders in which the study ran, to which paths of data are relative, and is rerun.
 
     Returns
     -------
@@ -258,19 +235,11 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
 def write_plugins(made: Mapping[str, Any], folder: Path, trusted: bool) -> None:
     """Write a manifest's code from outside below ``folder``, where the study is rerun.
 
-    Parameters
-    ----------
-    made
-        The manifest.
-    folder
-        Folder in which the study is rerun.
-    trusted
-        Whether the code may run here.
-
     Raises
     ------
     UserError
-        If it is not trusted, a package is not installed, or the folder holds other code.
+        If it is not ``trusted`` to run here, a package is not installed, or the folder holds other
+        code.
     """
     for name, there in made["plugins"]["packages"].items():
         if importlib.util.find_spec(name) is None:
@@ -293,13 +262,7 @@ def write_plugins(made: Mapping[str, Any], folder: Path, trusted: bool) -> None:
 
 
 def check_folder(folder: Path, name: str) -> None:
-    """Check that results in ``folder`` for study ``name`` stay there.
-
-    Raises
-    ------
-    UserError
-        If a part of the path is a symbolic link.
-    """
+    """Raise UserError if a link would lead results for study ``name`` out of ``folder``."""
     for part in ("study.yaml", ".snakemake", "results", "results/data", f"results/{name}"):
         if (folder / part).is_symlink():
             raise UserError(f"'{folder / part}' is a link; remove it, results are written there")
@@ -307,22 +270,21 @@ def check_folder(folder: Path, name: str) -> None:
 
 def differences(made: Mapping[str, Any]) -> list[str]:
     """Describe how code, packages and machine differ from the manifest, one line each."""
-    here, versions = provenance.commit(), manifest.versions()
-    lines = []
+    here, lines = provenance.commit(), []
     if made["commit"] != here["commit"]:
-        known = (made["commit"] or "not known", here["commit"] or "not known")
-        lines.append("commit: {} there, {} here".format(*known))
-    for key, where in ((made["dirty"], "there"), (here["dirty"], "here")):
-        if key:
+        there, now = (own["commit"] or "not known" for own in (made, here))
+        lines.append(f"commit: {there} there, {now} here")
+    for own, where in ((made, "there"), (here, "here")):
+        if own["dirty"]:
             lines.append(f"commit: with uncommitted changes {where}")
-    lines += _unlike("", made["versions"], versions)
+    lines += _unlike("", made["versions"], manifest.versions())
     packages = made["plugins"]["packages"]
     lines += _unlike("plugins: ", packages, provenance.further(sorted(packages)))
     lines += _unlike("machine: ", made["machine"], provenance.machine(), but={"host"})
-    if len(made["searches"]["ran_with"]) > 1:
+    if (several := len(made["searches"]["ran_with"])) > 1:
         lines.append(
-            f"searches: there they ran with {len(made['searches']['ran_with'])} different sets of "
-            "commit, versions and machine (searches.ran_with in the manifest)"
+            f"searches: there they ran with {several} different sets of commit, versions and "
+            "machine (searches.ran_with in the manifest)"
         )
     return lines
 
@@ -340,14 +302,9 @@ def unlike_data(made: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]])
 
 
 def compare(there: Path, here: Path) -> dict[str, Compared]:
-    """Compare two folders of tables, cell by cell.
+    """Compare two folders of tables by file name, cell by cell.
 
     Measured columns and tables are ignored (:data:`IGNORED_COLUMNS`, :data:`IGNORED_TABLES`).
-
-    Returns
-    -------
-    compared
-        By file name.
     """
     names = {path.name for folder in (there, here) for path in folder.glob("*.csv")}
     found = {}

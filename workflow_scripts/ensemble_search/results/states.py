@@ -51,19 +51,17 @@ def search_state(
     Returns
     -------
     state
-        ``state`` is one of :data:`STATES`; ``failed`` comes with ``reason`` and ``log``.
-        ``problems``: files that are damaged, one line each with the remedy.
+        ``state``, of :data:`STATES`; ``reason`` and ``log`` if it failed; ``problems``: damaged
+        files, one line each with the remedy.
     """
     run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
     checkpoints = layout.path(root, layout.CHECKPOINTS, **run)
     ((unit, budget),) = study.budget.model_dump(exclude_none=True).items()
-    result = {**run, "unit": unit, "budget": budget}
     problems: list[str] = []
     progress = _read(readers.progress, checkpoints, problems)
-    manifest = _read(
-        lambda f: readers.search(f, run), layout.path(root, layout.SEARCH, **run), problems
-    )
-    result["problems"] = problems
+    folder = layout.path(root, layout.SEARCH, **run)
+    manifest = _read(lambda folder: readers.search(folder, run), folder, problems)
+    result = {**run, "unit": unit, "budget": budget, "problems": problems}
     nothing = known = {**result, "evaluations": 0, "done": 0, "failed": 0, "seconds": 0.0}
     if progress:
         done = progress["done"] if progress["unit"] == unit else 0
@@ -80,10 +78,8 @@ def search_state(
                 "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
     if study.evaluation.replay:  # one job does ten repeats, and keeps no journal
-        log = layout.path(
-            root, layout.log("replay", layout.REPLAY), **run, tens=layout.tens(repeat)
-        )
-        lock = root / ".lock"
+        pattern, lock = layout.log("replay", layout.REPLAY), root / ".lock"
+        log = layout.path(root, pattern, **run, tens=layout.tens(repeat))
         running = updated > _written(lock) and _held(lock, updated) and not job_logs.reason(log)
         if not running:  # it will start over
             progress, known = None, nothing
@@ -103,26 +99,16 @@ def replay_rule(rule: str, study: Study, repeat: int) -> str:
 
 
 class AfterSearches(NamedTuple):
-    """A job that is not a search.
+    """A job that is not a search."""
 
-    Attributes
-    ----------
-    kind
-        What it makes, in the plural.
-    rule, wildcards
-        Its rule and the values of its wildcards.
-    output, log
-        One of its output files, and its log.
-    checkpoints
-        Folder of its journals, if it keeps any.
-    """
-
-    kind: str
+    kind: str  #: what it makes, in the plural
+    #: Its rule and the values of its wildcards.
     rule: str
     wildcards: tuple[str | int, ...]
+    #: One of its output files, and its log.
     output: Path
     log: Path
-    checkpoints: Path | None = None
+    checkpoints: Path | None = None  #: folder of its journals, if it keeps any
 
     @property
     def comment(self) -> str:
@@ -187,16 +173,10 @@ def job_state(
 ) -> str:
     """Return the state of a job: one of :data:`STATES`.
 
-    Parameters
-    ----------
-    unfinished
-        The unfinished searches: data set, search, repeat. Their ensembles and divisions wait for
-        them.
-    queue
-        States of the jobs in SLURM's queue, by comment.
+    Ensembles and divisions of ``unfinished`` searches (data set, search, repeat) wait for them.
+    ``queue`` has the states of the jobs in SLURM's queue, by comment.
     """
-    queued = queue.get(job.comment)
-    if queued:
+    if queued := queue.get(job.comment):
         return "queued" if queued == "PENDING" else "running"
     journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []
     if any(_held(path, _written(path.with_name("journal.jsonl"))) for path in journals):
@@ -215,10 +195,8 @@ def _read(reader: Callable[[Path], dict], folder: Path, problems: list[str]) -> 
     """Read a file; None if it is missing or damaged. Damage is added to ``problems``."""
     try:
         return reader(folder)
-    except Missing:
-        return None
     except UserError as error:
-        problems.append(str(error))
+        problems += [] if isinstance(error, Missing) else [str(error)]
         return None
 
 

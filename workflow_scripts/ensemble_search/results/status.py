@@ -42,9 +42,8 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
         if not study.evaluation.replay:
             return slurm.search_comment(home, *name)
         *names, repeat = name
-        return slurm.comment(
-            states.replay_rule("replay", study, repeat), *names, layout.tens(repeat)
-        )
+        rule = states.replay_rule("replay", study, repeat)
+        return slurm.comment(rule, *names, layout.tens(repeat))
 
     homes = {name: jobs.home(*name).study.study for name in states.searches(study)}
     searches = [
@@ -83,22 +82,17 @@ def overview(root: Path) -> list[str]:
     Only file names are read. Searches and ensembles that a study shares with another count where
     they are stored.
     """
+
+    def found(kind: str, pattern: str) -> set[Path]:
+        return {file.parent.relative_to(folder / kind) for file in (folder / kind).glob(pattern)}
+
     rows = []
     for folder in sorted(root.glob("*/")):
-        done = [
-            {
-                file.parent.relative_to(folder / kind)
-                for file in folder.glob(f"{kind}/{depth}/{name}")
-            }
-            for kind, depth, name in (
-                ("searches", "*/*/*", "search.json"),
-                ("ensembles", "*/*/*/*", "scores.parquet"),
-                ("checkpoints", "*/*/*", "progress.json"),
-            )
-        ]
-        searches, ensembles, started = done
+        searches = found("searches", "*/*/*/search.json")
+        started = found("checkpoints", "*/*/*/progress.json")
+        ensembles = found("ensembles", "*/*/*/*/scores.parquet")
         page = folder / "report" / "index.html"
-        if any(done) or page.exists():
+        if searches or ensembles or started or page.exists():
             counts = len(searches), len(started - searches), len(ensembles)
             rows.append((folder.name, *map(str, counts), str(page) if page.exists() else ""))
     if not rows:
@@ -224,16 +218,10 @@ def _failures(
     searches: list[dict], others: list[tuple[states.AfterSearches, str]]
 ) -> Iterator[str]:
     """Explain why jobs failed, one line each; one job may cover several searches or ensembles."""
-    failed = [
-        (f"{s['dataset']} {s['search']} {s['repeat']}", s["log"])
-        for s in searches
-        if s["state"] == "failed"
-    ]
-    failed += [
-        (" ".join(map(str, job.wildcards)) or job.rule, job.log)
-        for job, state in others
-        if state == "failed"
-    ]
+    names = [(f"{s['dataset']} {s['search']} {s['repeat']}", s) for s in searches]
+    failed = [(name, s["log"]) for name, s in names if s["state"] == "failed"]
+    jobs = [(job, " ".join(map(str, job.wildcards)) or job.rule, state) for job, state in others]
+    failed += [(name, job.log) for job, name, state in jobs if state == "failed"]
     for log, group in groupby(failed, itemgetter(1)):
         first, *more = [name for name, _ in group]
         name = f"{first} and {len(more)} more" if more else first

@@ -22,16 +22,9 @@ CONDITIONS = ("data", "space", "limits", "threads", "versions")
 
 
 def build(folders: Sequence[Path], output: Path) -> None:
-    """Write the table of all evaluations of finished searches.
+    """Write the table of all evaluations of finished searches into a folder.
 
     If a configuration was evaluated several times at the same fidelity, the first one is kept.
-
-    Parameters
-    ----------
-    folders
-        Folders of searches of one data set, split, space and limits.
-    output
-        Folder for the table.
 
     Raises
     ------
@@ -119,21 +112,10 @@ def describe(root: Path) -> Iterator[str]:
 
 
 def checked(folder: Path) -> tuple[tables.Table, bool]:
-    """Read and check a table; check its losses, too, if the study has its split or data.
+    """Read and check a table, and its losses, too, if the study has its split or data.
 
-    Returns
-    -------
-    table
-        The table.
-    compared
-        Whether the losses were compared.
-
-    Raises
-    ------
-    Unusable
-        As ``Table.read``, ``Table.check_space`` and ``Table.check_losses``.
-    UserError
-        If its space is unknown here.
+    The second value is whether it has. Raises UserError if the table's space is unknown here, or as
+    ``Table.read``, ``Table.check_space`` and ``Table.check_losses``.
     """
     table = tables.Table.read(folder)
     task = tasks.problem(table.manifest.get("metric", "error")).task

@@ -35,50 +35,31 @@ PATIENCE = 10
 
 @dataclass
 class Findings:
-    """Result of a verification.
+    """Result of a verification."""
 
-    Attributes
-    ----------
-    folders
-        Number of result folders whose files were compared with their checksums.
-    same, rounded
-        Number of repeated evaluations with the same predictions: bit for bit, or up to rounding.
-    searches, missing
-        Number of the study's searches, and of those without results.
-    problems
-        One line each: file, problem, remedy.
-    """
-
-    folders: int = 0
+    folders: int = 0  #: number of result folders whose files were compared with their checksums
+    #: Number of the study's searches, and of those without results.
     searches: int = 0
     missing: int = 0
+    #: Number of repeated evaluations with the same predictions: bit for bit, or up to rounding.
     same: int = 0
     rounded: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  #: one line each: file, problem, remedy
 
 
 def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
-    """Check the results of a study that exist so far.
+    """Check the results of a study that exist so far in ``root``, the folder ``results``.
 
-    Parameters
-    ----------
-    root
-        The folder ``results``.
-    sample
-        Number of successful evaluations to repeat, drawn from the searches of the study.
-    seed
-        Seed of that draw.
+    ``sample`` of the successful evaluations of its searches, drawn with ``seed``, are repeated.
     """
     findings, whole = Findings(), set()
     names = {j.study.study: None for j in (jobs, jobs.extended) if j}
     folders: list[tuple[Path, Callable[[Path], object]]] = []
     folders += [(root / "data" / source, fetched.read) for source in jobs.sources]
-    folders += [
-        (folder, read)
-        for name in names
-        for pattern, read in KINDS.items()
-        for folder in _folders(root / name, pattern)
-    ]
+    for name in names:
+        for pattern, read in KINDS.items():
+            found = (root / name).glob(re.sub(r"{\w+}", "*", pattern))
+            folders += [(path, read) for path in sorted(found) if path.is_dir()]
     for folder, read in folders:
         if not _there(folder):
             continue  # not yet, or see below
@@ -95,8 +76,7 @@ def verify(jobs: "Jobs", root: Path, sample: int, seed: int) -> Findings:
     searches = list(_searches(jobs, root, whole))
     for search in {search.split: search for search in searches}.values():
         findings.problems += _split(search, root)
-    for search in searches:
-        findings.problems += _search(search)
+    findings.problems += [line for search in searches for line in _search(search)]
     for search in searches:
         findings.problems += _ensembles(jobs, root, search, whole)
     _evaluate_again(searches, sample, seed, findings)
@@ -169,11 +149,9 @@ def _searches(jobs: "Jobs", root: Path, whole: set[Path]) -> Iterator[_Search]:
 def _places(jobs: "Jobs", root: Path, name: tuple[str, str, int]) -> "tuple[Jobs, Path, Path]":
     """The study that a search belongs to, its folder, and that of its split."""
     home, (dataset, search, repeat) = jobs.home(*name), name
-    run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
-    run["split"] = home.study.split_name(repeat)
-    results = root / home.study.study
-    split = layout.path(results, layout.SPLIT, **run)
-    return home, layout.path(results, layout.SEARCH, **run), split
+    results, own = root / home.study.study, home.study.split_name(repeat)
+    folder = layout.path(results, layout.SEARCH, dataset=dataset, search=search, repeat=repeat)
+    return home, folder, layout.path(results, layout.SPLIT, dataset=dataset, split=own)
 
 
 def _there(folder: Path) -> bool:
@@ -242,10 +220,9 @@ def _search(search: _Search) -> list[str]:
 def _ensembles(jobs: "Jobs", root: Path, search: _Search, whole: set[Path]) -> list[str]:
     study, lines = jobs.study.model_dump(mode="json"), []
     dataset, name, repeat = search.name
+    run: dict[str, str | int] = {"dataset": dataset, "search": name, "repeat": repeat}
     for ensemble in {m.ensemble for m in jobs.study.methods.values() if m.search == name}:
-        run: dict[str, str | int] = {"dataset": dataset, "search": name, "repeat": repeat}
-        run["ensemble"] = ensemble
-        folder = layout.path(root / jobs.study.study, layout.ENSEMBLE, **run)
+        folder = layout.path(root / jobs.study.study, layout.ENSEMBLE, **run, ensemble=ensemble)
         if folder not in whole:
             continue  # missing, or reported above
         path, manifest = folder / "ensemble.json", readers.ensemble(folder)
@@ -268,14 +245,13 @@ def _evaluate_again(searches: list[_Search], sample: int, seed: int, findings: F
         drawn += [(search, i) for i, status in found if status == OK]
     order = np.random.default_rng(seed).permutation(len(drawn))[:sample]
     for index in sorted(order):
-        search, i = drawn[index]
-        difference = _difference(search, i)
-        if difference == 0:
-            findings.same += 1
-        elif isinstance(difference, float):
+        difference = _difference(*drawn[index])
+        if isinstance(difference, str):
+            findings.problems.append(difference)
+        elif difference:
             findings.rounded += 1
         else:
-            findings.problems.append(difference)
+            findings.same += 1
 
 
 def _difference(search: _Search, index: int) -> float | str:
@@ -286,8 +262,7 @@ def _difference(search: _Search, index: int) -> float | str:
     error, fidelity = (table[name][index].as_py() for name in ("error", "fidelity"))
     limits = manifest["limits"] | {"seconds": PATIENCE * manifest["limits"]["seconds"]}
     arrays = search.split / "inputs.npz"
-    evaluator = live.make(manifest["space"], arrays, limits, manifest["threads"])
-    with evaluator:
+    with live.make(manifest["space"], arrays, limits, manifest["threads"]) as evaluator:
         again = evaluator.evaluate(values, fidelity)
     what = f"'{search.folder}': evaluation {index + 1}"
     if again.validation is None or again.test is None:
@@ -318,9 +293,3 @@ def _why(manifest: dict[str, Any]) -> str:
         changes += differences(manifest["machine"], provenance.machine(), "machine.")
     known = "; ".join(changes) or "versions and architecture are the same"
     return f"; {known}; to recompute it, remove the folder and its checkpoints"
-
-
-def _folders(root: Path, pattern: str) -> list[Path]:
-    """List the folders that match a pattern, without files that do not belong to the study."""
-    found = root.glob(re.sub(r"{\w+}", "*", pattern))
-    return sorted(path for path in found if path.is_dir())

@@ -146,6 +146,12 @@ def roots() -> dict[str, Path]:
     return found
 
 
+def holds(file: Path) -> bool:
+    """Whether a file is in one of the folders, or in a package with parts."""
+    own = (root / name for top, root in roots().items() for name in (top, f"{top}.py"))
+    return not {file, *file.parents}.isdisjoint([*folders(), *own])
+
+
 def shown(path: Path) -> str:
     """Show the path of a file: relative to the working directory if it is below it."""
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

@@ -73,7 +73,7 @@ def imported(module: str, file: Path | None = None):
     try:
         return importlib.import_module(module)
     except BaseException as error:  # the author's code may raise anything
-        if signals.received:
+        if signals.caused(error):
             raise
         raise UserError(f"{_shown(file) if file else module}: {_where(error, file)}") from error
 

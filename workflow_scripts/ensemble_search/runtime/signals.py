@@ -26,6 +26,12 @@ _ended, _said = threading.Lock(), threading.Lock()
 received: list[int] = []
 
 
+def caused(error: BaseException) -> bool:
+    """Whether a signal raised an exception; without our handlers, Ctrl-C is KeyboardInterrupt."""
+    ours = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    return bool(received) or (isinstance(error, KeyboardInterrupt) and not ours)
+
+
 def while_importing() -> None:
     """End this process at once when a signal arrives; for scripts, before their other imports.
 

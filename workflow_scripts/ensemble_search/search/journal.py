@@ -222,7 +222,7 @@ class Journal:
                     "restore that, or remove the link"
                 ) from error
             if not self.folder.is_dir() and isinstance(error, FileExistsError):
-                raise UserError(f"'{self.folder}' is no folder: remove it") from error
+                raise UserError(f"'{self.folder}' is not a folder; move it away") from error
             raise UserError(f"cannot write '{self.folder}': {error.strerror}") from error
         return self
 

@@ -184,8 +184,8 @@ def look_at(
         rare = counts[counts < normalise.SMALLEST_CLASS]
         if len(rare) > len(counts) - 2:
             raise UserError(
-                f"--target: '{target}' has {len(counts) - len(rare)} classes of "
-                f"{normalise.SMALLEST_CLASS} rows or more; two are needed"
+                f"--target: '{target}' has {'one class' if len(rare) < len(counts) else 'no class'}"
+                f" of {normalise.SMALLEST_CLASS} rows or more; two are needed"
             )
         if 2 * rare.sum() > counts.sum():
             raise UserError(

@@ -49,27 +49,20 @@ def _text(table: pd.DataFrame) -> str:
 
 
 def _table(found: pd.DataFrame, stem: str) -> Table:
-    wide = {
-        key: found.pivot(index="arm", columns="round", values=key)
-        .reindex(found["arm"].unique())
-        .fillna(0)
-        for key in ("evaluations", "dropped")
-    }
-    totals = wide["evaluations"].sum(axis=1)
+    wide = found.pivot(index="arm", columns="round", values=["evaluations", "dropped"])
+    wide = wide.reindex(found["arm"].unique()).fillna(0)
+    evaluations, dropped = wide["evaluations"], wide["dropped"]
     rows = []
-    for arm in wide["evaluations"].index:
-        row = [arm]
-        for at in wide["evaluations"].columns:
-            dropped = int(wide["dropped"].loc[arm, at])
-            text = number(wide["evaluations"].loc[arm, at], 1)
-            row.append(text + (f" (−{dropped})" if dropped else ""))
-        rows.append(cells(*row, number(totals[arm], 1)))
+    for arm, own in evaluations.iterrows():
+        lost = [f" (−{n:.0f})" if n else "" for n in dropped.loc[arm]]
+        texts = [number(n, 1) + gone for n, gone in zip(own, lost, strict=True)]
+        rows.append(cells(arm, *texts, number(own.sum(), 1)))
     notes = [
         "Mean evaluations over all runs (data sets and repeats); in parentheses, the number of "
         f"runs (of {found['runs'].iloc[0]}) in which the arm was dropped after the round. "
         "Evaluations of dropped arms, made once all others were exhausted, are left out."
     ]
-    columns = ["arm", *(f"round {at}" for at in wide["evaluations"].columns), "all"]
+    columns = ["arm", *(f"round {at}" for at in evaluations.columns), "all"]
     return Table(stem, "Evaluations by arm and round", columns, rows, found, notes)
 
 
@@ -81,14 +74,9 @@ def _panels(found: pd.DataFrame, stem: str, publish) -> Panels:
         mine = found[found["dataset"] == dataset]
         values = mine.pivot(index="arm", columns="round", values="evaluations")
         values = values.reindex(found["arm"].unique()).replace(0, np.nan)
-        names = {arm: _short(arm) for arm in values.index}
         text = ".1f" if values.shape[1] <= WRITTEN else None
-        figure = charts.heat_map(
-            values.rename(index=names).rename_axis(index=None),
-            "evaluations (mean)",
-            (0, highest),
-            text,
-        )
+        values = values.rename(index=_short).rename_axis(index=None)
+        figure = charts.heat_map(values, "evaluations (mean)", (0, highest), text)
         most = mine.groupby("arm", sort=False)["evaluations"].sum()
         title = f"{dataset}: evaluations by arm and round"
         alt = f"Most evaluations: {most.idxmax()}, {most.max():.1f} of {most.sum():.0f}"
@@ -102,14 +90,9 @@ def _short(arm: str) -> str:
 
 
 def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Average over runs, by arm and round.
+    """Average the result of ``arms.rounds`` over runs, by arm and round.
 
-    Parameters
-    ----------
-    table
-        Result of ``arms.rounds``.
-    by
-        Columns not to average over, among ``dataset`` and ``search``.
+    ``by`` are the columns not to average over, among ``dataset`` and ``search``.
 
     Returns
     -------
@@ -127,9 +110,8 @@ def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     runs = table.drop_duplicates(RUN).groupby(by).size().rename("runs").reset_index()
     found = found.merge(runs, on=by, how="left")
     found.insert(len(keys), "evaluations", found.pop("total") / found["runs"])
-    order = [pd.Categorical(found[key], table[key].unique()) for key in by]
-    codes = {f"_{i}": c.codes for i, c in enumerate(order)}
-    arms = {arm: i for i, arm in enumerate(table["arm"].unique())}
-    found = found.assign(**codes, _arm=found["arm"].map(arms))
-    found = found.sort_values([*codes, "round", "_arm"], kind="stable")
-    return found.drop(columns=[*codes, "_arm"]).reset_index(drop=True)
+    first = {key: {v: i for i, v in enumerate(table[key].unique())} for key in (*by, "arm")}
+    return found.sort_values(
+        keys, kind="stable", ignore_index=True,
+        key=lambda own: own if own.name == "round" else own.map(first[own.name]),
+    )  # fmt: skip

@@ -19,17 +19,16 @@ def build(results: Results, publish) -> list[Section] | str:
     if table.empty:
         return "no data set has been fetched"
     sections = [Section("Sizes, classes, columns", [_sizes(table, results.resampled)])]
-    for name, frame, title, caption, columns in (
+    for name, frame, title, caption in (
         ("left-out", datasets.gone(study, folder), "Columns left out",
-         "Columns of the sources that no search sees", ["data set", "column", "why"]),
+         "Columns of the sources that no search sees"),
         ("columns", datasets.reading(study, folder), "Columns",
-         f"How columns are read (up to {prepare.SHOWN} per data set)",
-         ["data set", *prepare.READING]),
+         f"How columns are read (up to {prepare.SHOWN} per data set)"),
         ("notes", datasets.notes(study, folder), "Notes",
-         "Notes from fetching and from the first split", ["data set", "note"]),
+         "Notes from fetching and from the first split"),
     ):  # fmt: skip
         if len(frame):
-            sections.append(Section(title, [overview_tables.plain(name, caption, frame, columns)]))
+            sections.append(Section(title, [overview_tables.plain(name, caption, frame)]))
     return sections
 
 

@@ -80,11 +80,6 @@ def drawn(results: Results) -> pd.DataFrame:
         ``optimizers._designs.k_dpp``, and ``distance``: log det of the design minus the mean over
         uniform ones, in standard deviations of these; NaN if log det does not vary over uniform
         designs.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
     """
     rows = []
     where = ["dataset", "search", "repeat"]

@@ -55,20 +55,11 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     levels = [level for level in tests.index.names if table[f"between_{level}"].notna().any()]
     rows = []
     for method, row in table.iterrows():
-        ends = f"{losses.signed(row['error_low'])} to {losses.signed(row['error_high'])}"
-        known = row["error_low"] < row["error_high"]
-        sizes = [
-            row["detectable"] if known else float("nan"),
-            *(row[f"between_{level}"] for level in levels),
-        ]
-        rows.append(
-            cells(
-                method,
-                losses.signed(row["error"]),
-                ends if known else "–",
-                *map(losses.value, sizes),
-            )
-        )
+        ends, sizes = "–", [float("nan"), *(row[f"between_{level}"] for level in levels)]
+        if row["error_low"] < row["error_high"]:
+            ends = f"{losses.signed(row['error_low'])} to {losses.signed(row['error_high'])}"
+            sizes[0] = row["detectable"]
+        rows.append(cells(method, losses.signed(row["error"]), ends, *map(losses.value, sizes)))
     columns = ["method", losses.heading(losses.title, "points"), "95 % interval", "detectable"]
     columns += [f"sd between {LEVELS[level]}" for level in levels]
     notes = [
@@ -94,11 +85,6 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
         ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
     missing
         Files that do not exist or belong to another job, with the reason.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
     """
     study, jobs = results.study, []
     methods = study["methods"] if study.get("divisions") else {}

@@ -37,14 +37,14 @@ def build(results: Results, publish) -> list[Section] | str:
     scores, losses = full_fits.over_budget(results, seen.compared).scores, seen.losses
     unit = full_fits.unit(results.study)
     table = deliverables.deliverables(results)
-    replayed = origins.replayed(results.manifests)
+    recorded = origins.recorded(results.manifests)
     over = {part: curves.error_curves(scores, f"{part}_error") for part in ("test", "validation")}
     timed = wall_clock.over_time(results, wall_clock.fitted(results.observations))
     whole = timed[["mean", "std"]].where(timed["models"] == 1)
     over["seconds"] = timed[["dataset", "method", "seconds"]].join(whole).dropna(subset="mean")
     about = [losses.fill(text) for text in ABOUT]
-    if replayed:
-        about.append("Seconds are those recorded when the searches' table was made.")
+    if recorded:
+        about.append(origins.RECORDED[recorded])
     if len(seen.compared.methods) > curve_figures.MANY:
         about.append(curve_figures.FRAMES)
     few = len(seen.compared.methods) <= curve_figures.FEW
@@ -55,7 +55,7 @@ def build(results: Results, publish) -> list[Section] | str:
         draw = partial(_draw, dataset, stem, seen, publish, unit)
         own = {part: data[data["dataset"] == dataset] for part, data in over.items()}
         panels = [draw(part, data) for part, data in own.items() if len(data)]
-        shown = _table(table[table["dataset"] == dataset], stem, dataset, seen, replayed)
+        shown = _table(table[table["dataset"] == dataset], stem, dataset, seen, recorded)
         sections.append(Section(dataset, [shown, Panels(panels, legend, wide=not few)]))
     return sections
 
@@ -67,40 +67,29 @@ def _draw(
     axis, loss = ("seconds", "test") if part == "seconds" else ("iteration", part)
     what = f"{loss} {losses.title} over {f'{unit}s' if axis == 'iteration' else 'fitting time'}"
     last = curve[curve[axis] == curve[axis].max()]
-    ends = (f"{r.method} {losses.text(r.mean)}" for r in last.itertuples())
-    drawing = publish(
-        curve_figures.error_panel(curve, methods, seen.look, loss, losses, axis, unit),
-        f"{part}-{stem}",
-        curve.drop(columns="dataset"),
-        f"{dataset}: {what}",
-        f"At the end: {', '.join(ends)}",
-        key=seen.key if len(methods) <= curve_figures.FEW else None,
-    )
+    ends = ", ".join(f"{r.method} {losses.text(r.mean)}" for r in last.itertuples())
+    figure = curve_figures.error_panel(curve, methods, seen.look, loss, losses, axis, unit)
+    data, title = curve.drop(columns="dataset"), f"{dataset}: {what}"
+    key = seen.key if len(methods) <= curve_figures.FEW else None
+    drawing = publish(figure, f"{part}-{stem}", data, title, f"At the end: {ends}", key=key)
     return what[0].upper() + what[1:], drawing
 
 
-def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View, replayed: bool) -> Table:
+def _table(lines: pd.DataFrame, stem: str, dataset: str, seen: View, recorded: str) -> Table:
     losses = seen.losses
     best = lines["test"].round(DIGITS).min()
-    rows = [
-        [
-            Cell(line["method"]),
-            Cell(losses.spread(line["test"], line["std"]), round(line["test"], DIGITS) == best),
-            *cells(
-                losses.value(line["validation"]),
-                number(line["members"], 1),
-                number(line["milliseconds"], 1),
-                duration(line["seconds"]),
-            ),
-        ]
-        for line in lines.to_dict("records")
-    ]
+    rows = []
+    for line in lines.to_dict("records"):
+        test = Cell(losses.spread(line["test"], line["std"]), round(line["test"], DIGITS) == best)
+        others = [losses.value(line["validation"]), number(line["members"], 1)]
+        others += [number(line["milliseconds"], 1), duration(line["seconds"])]
+        rows.append([Cell(line["method"]), test, *cells(*others)])
     columns = ["method", *(losses.heading(f"{p} {losses.title}") for p in ("test", "validation"))]
     columns += ["members", "ms to predict 1000 rows"]
-    columns.append("fitting per run, recorded" if replayed else "fitting per run")
+    columns.append(f"fitting per run, {recorded}" if recorded else "fitting per run")
     caption = f"{dataset}: what the methods deliver, means over repeats (± standard deviation)"
     notes = []
     if np.isfinite(lines["milliseconds"]).any():
-        measured = deliverables.measured_on(lines["rows"], replayed)
+        measured = deliverables.measured_on(lines["rows"], recorded)
         notes.append(f"Time to predict: the sum over the members {measured}.")
     return Table(stem, caption, columns, rows, lines, notes)

@@ -48,24 +48,21 @@ def build(results: Results, publish) -> list[Section] | str:
 
 def _panels(found: pd.DataFrame, losses: Losses, publish) -> Panels:
     look = figures.styles([name for name in dict.fromkeys(found["chosen"]) if name != ALL])
-    groups = list(found.groupby(["source", "method"], sort=False))
-    drawings = []
-    for ((source, method), mine), stem in zip(
-        groups, stems([f"{s} {m}" for (s, m), _ in groups]), strict=True
-    ):
-        title = f"{source}, {method}"
-        drawing = publish(
-            _lines(mine, look, losses), stem, mine, f"{title}: test {losses.title} over rows",
-            f"{len(look)} ways to choose rows, at {mine['share'].nunique()} shares", key=look,
-        )  # fmt: skip
-        drawings.append((title, drawing))
+    groups, drawings = list(found.groupby(["source", "method"], sort=False)), []
+    names = stems([" ".join(key) for key, _ in groups])
+    for (key, mine), stem in zip(groups, names, strict=True):
+        title = f"{', '.join(key)}: test {losses.title} over rows"
+        alt = f"{len(look)} ways to choose rows, at {mine['share'].nunique()} shares"
+        figure = _lines(mine, look, losses)
+        drawings.append((", ".join(key), publish(figure, stem, mine, title, alt, key=look)))
     return Panels(drawings, figures.legend(look))
 
 
 def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure:
     with figures.panel() as (figure, axes):
         # A way with one size is a point instead of a line; points of a size are side by side.
-        alone = found[found["chosen"] != ALL].groupby("chosen", sort=False).filter(_is_single)
+        groups = found[found["chosen"] != ALL].groupby("chosen", sort=False)
+        alone = groups.filter(lambda mine: len(mine) == 1)
         for name, mine in found.groupby("chosen", sort=False):
             mean = losses.scale * mine["mean"].to_numpy()
             if name == ALL:
@@ -80,23 +77,17 @@ def _lines(found: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figure
                 place = beside.index(name) - (len(beside) - 1) / 2
                 axes.errorbar(rows * 1.03**place, mean, error, **look[name])
                 continue
-            axes.fill_between(
-                rows, mean - error, mean + error, color=look[name]["color"], alpha=0.15, linewidth=0
-            )
+            shade = {"color": look[name]["color"], "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(rows, mean - error, mean + error, **shade)
             axes.plot(rows, mean, **look[name])
-        axes.set(
-            xscale="log", xlabel="training rows", ylabel=losses.heading(f"test {losses.title}")
-        )
+        label = losses.heading(f"test {losses.title}")
+        axes.set(xscale="log", xlabel="training rows", ylabel=label)
         sizes = sorted(found.loc[found["chosen"] != ALL, "rows"].unique())
         axes.set_xticks(sizes, [f"{size:.0f}" for size in sizes])
         axes.xaxis.set_minor_locator(NullLocator())
         if len(sizes) == 1:
             axes.set_xlim(sizes[0] / 1.5, sizes[0] * 1.5)
     return figure
-
-
-def _is_single(mine: pd.DataFrame) -> bool:
-    return len(mine) == 1
 
 
 def _table(found: pd.DataFrame, losses: Losses) -> Table:
@@ -134,7 +125,6 @@ def curves(results: Results) -> pd.DataFrame:
     losses
         One row per run: ``source`` (the first data set's name), ``method``, ``chosen`` (how its
         rows are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (for training),
-        ``repeat``, ``test_error``. Empty if no source has two parts.
         ``repeat``, ``test_error``. Without rows if no source has two parts.
     """
     parts, sources = results.study.get("train_rows", {}), results.study.get("sources", {})
@@ -172,12 +162,7 @@ def described(part: dict, task: str) -> str:
 
 
 def summary(losses: pd.DataFrame) -> pd.DataFrame:
-    """Average over repeats, and compare with the uniform choice of the same size.
-
-    Parameters
-    ----------
-    losses
-        Result of :func:`curves`.
+    """Average :func:`curves` over repeats, and compare with the uniform choice of the same size.
 
     Returns
     -------
@@ -195,15 +180,8 @@ def summary(losses: pd.DataFrame) -> pd.DataFrame:
         same = losses[like & (losses["rows"] == runs["rows"].iloc[0])]
         uniform = same[same["chosen"] == "uniform"].groupby("repeat")["test_error"].first()
         pairs = (own - uniform).dropna() if found["chosen"] != "uniform" else pd.Series(dtype=float)
-        result.append(
-            {
-                **found,
-                "rows": runs["rows"].iloc[0],
-                "mean": own.mean(),
-                "std": own.std(),
-                "repeats": len(own),
-                "difference": pairs.mean() if len(pairs) else np.nan,
-                "se": pairs.std() / np.sqrt(len(pairs)) if len(pairs) > 1 else np.nan,
-            }
-        )
+        found |= {"rows": runs["rows"].iloc[0], "mean": own.mean(), "std": own.std()}
+        found |= {"repeats": len(own), "difference": pairs.mean() if len(pairs) else np.nan}
+        found["se"] = pairs.std() / np.sqrt(len(pairs)) if len(pairs) > 1 else np.nan
+        result.append(found)
     return pd.DataFrame(result)

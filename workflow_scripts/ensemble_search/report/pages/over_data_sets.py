@@ -50,14 +50,10 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
     methods = seen.compared.methods
     pairs = {(pair["method"], pair["against"]): pair for pair in found.pairs.to_dict("records")}
     best = found.ranks.round(9).min()
-    rows = [
-        [
-            Cell(method),
-            *(_cell(pairs.get((method, other)), not found.reason) for other in methods),
-            Cell(f"{rank:.2f}", round(rank, 9) == best),
-        ]
-        for method, rank in found.ranks.items()
-    ]
+    rows = []
+    for method, rank in found.ranks.items():
+        against = [_cell(pairs.get((method, other)), not found.reason) for other in methods]
+        rows.append([Cell(method), *against, Cell(f"{rank:.2f}", round(rank, 9) == best)])
     first, last = found.iterations
     sign = (
         f"sign test over the data sets, one-sided, without ties: ∘ p < {UNLIKELY[2]}, "
@@ -122,10 +118,10 @@ def _ranks(found: Pairwise, seen: View, publish) -> list:
     )
     if len(methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"
-    figure = curve_figures.rank_lines(found.rank_curves, methods, seen.look, seen.losses)
-    ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(found.rank_curves, "rank").items())
-    alt = f"At the last iteration: {ends}"
-    return [text, publish(figure, "ranks", found.rank_curves, f"{title} over iterations", alt)]
+    curves = found.rank_curves
+    figure = curve_figures.rank_lines(curves, methods, seen.look, seen.losses)
+    alt = _at_the_end(_last(curves, "rank"))
+    return [text, publish(figure, "ranks", curves, f"{title} over iterations", alt)]
 
 
 def _probabilities(found: Pairwise, seen: View, publish) -> list:
@@ -137,14 +133,16 @@ def _probabilities(found: Pairwise, seen: View, publish) -> list:
         "At 0.5, neither of the two is favoured. At the last iteration the probability is "
         f"above {SURE[0]} against {', '.join(surely) or 'none of them'}."
     )
-    figure = curve_figures.probability_lines(
-        curves, seen.look, f"probability that {seen.reference} is better"
-    )
+    label = f"probability that {seen.reference} is better"
+    figure = curve_figures.probability_lines(curves, seen.look, label)
     title = f"Probability that {seen.reference} is better than each method over iterations"
-    alt = "At the last iteration: " + ", ".join(f"{m} {p:.2f}" for m, p in ends.items())
-    return [text, publish(figure, "probabilities", curves, title, alt)]
+    return [text, publish(figure, "probabilities", curves, title, _at_the_end(ends))]
 
 
 def _last(curves: pd.DataFrame, column: str) -> pd.Series:
     last = curves[curves["iteration"] == curves["iteration"].max()]
     return last.set_index("method")[column]
+
+
+def _at_the_end(values: pd.Series) -> str:
+    return "At the last iteration: " + ", ".join(f"{m} {v:.2f}" for m, v in values.items())

@@ -1,6 +1,7 @@
 """Certainty and size of effects: what a careful reader asks beyond the paper's own tests."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -28,16 +29,12 @@ def build(results: Results, publish) -> list[Section] | str:
     compared, reference, losses = seen.compared, seen.reference, seen.losses
     final = ranks.final_errors(compared)
     errors = ranks.means(final)
+    over = _over_datasets(errors, reference, losses)
+    within = _within_datasets(final, reference, losses, paired.about(results.splits))
     return [
         _friedman(errors, seen, publish),
-        Section(
-            f"Over data sets: {reference} against each method",
-            _over_datasets(errors, reference, losses),
-        ),
-        Section(
-            f"Within data sets: {reference} against each method",
-            _within_datasets(final, reference, losses, paired.about(results.splits)),
-        ),
+        Section(f"Over data sets: {reference} against each method", over),
+        Section(f"Within data sets: {reference} against each method", within),
         _parts(final, reference, losses, results.splits),
         _overfitting(results, seen, publish),
         _reach(results, final[[reference]], losses),
@@ -48,13 +45,11 @@ def _friedman(errors: pd.DataFrame, seen: View, publish) -> Section:
     title = "Do the methods differ at all?"
     n, k = errors.shape
     if n < 2 or k < 3:
-        return Section(
-            title,
-            [
-                "Friedman's test asks whether the average ranks over data sets differ by more than "
-                f"chance. It needs at least 2 data sets and 3 methods; there are {n} and {k}."
-            ],
+        text = (
+            "Friedman's test asks whether the average ranks over data sets differ by more than "
+            f"chance. It needs at least 2 data sets and 3 methods; there are {n} and {k}."
         )
+        return Section(title, [text])
     test = friedman(errors)
     f_statistic = f"{test.f_statistic:.2f}" if np.isfinite(test.f_statistic) else "∞"
     differ = test.f_p <= wilcoxon.ALPHA
@@ -96,21 +91,13 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     table["rank_biserial"] = effects.over_datasets(errors, reference)
     rows = []
     for method, row in table.iterrows():
-        rows.append(
-            cells(
-                method,
-                losses.signed(row["error"]),
-                _span(row, "error", losses.signed),
-                losses.value(row["detectable"]) if row["error_low"] < row["error_high"] else "–",
-                _signed(row["rank"]),
-                _span(row, "rank", _signed),
-                f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}",
-                p_value(row["p"]),
-                p_value(row["p_holm"]),
-                _signed(row["rank_biserial"]),
-                _share(row["rank_biserial"], reference, method),
-            )
-        )
+        known = row["error_low"] < row["error_high"]
+        texts = [method, losses.signed(row["error"]), _span(row, "error", losses.signed)]
+        texts += [losses.value(row["detectable"]) if known else "–"]
+        texts += [_signed(row["rank"]), _span(row, "rank", _signed)]
+        texts += [f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}"]
+        texts += [p_value(row["p"]), p_value(row["p_holm"]), _signed(row["rank_biserial"])]
+        rows.append(cells(*texts, _share(row["rank_biserial"], reference, method)))
     columns = ["method", losses.heading(losses.title, "points"), "95 % interval"]
     columns += ["detectable", "rank", "95 % interval"]
     columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
@@ -152,15 +139,8 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
             for column in ("outcome", "holm")
         )
         large = group["delta"][group["magnitude"] == "large"]
-        rows.append(
-            cells(
-                method,
-                plain,
-                adjusted,
-                _signed(group["delta"].mean()),
-                f"{(large > 0).sum()} / {(large < 0).sum()}",
-            )
-        )
+        delta, sides = _signed(group["delta"].mean()), f"{(large > 0).sum()} / {(large < 0).sum()}"
+        rows.append(cells(method, plain, adjusted, delta, sides))
     columns = ["method", f"{reference} better / same / worse", "the same, Holm-adjusted"]
     columns += ["Cliff's delta, mean", f"large effects for / against {reference}"]
     others = final.shape[1] - 1
@@ -178,9 +158,8 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
         "sets. Large: above 0.474 (Romano et al., 2006). The CSV has every data set.",
     ]
     notes += _lone(pairs, "repeats", others)
-    caption = (
-        f"Test {losses.title}: {reference} against each method, on each data set over its repeats"
-    )
+    title = f"Test {losses.title}: {reference} against each method"
+    caption = f"{title}, on each data set over its repeats"
     return [Table("within-data-sets", caption, columns, rows, tests, notes)]
 
 
@@ -193,10 +172,8 @@ def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str
     if table.empty or table.shape[1] < 2:
         return Section(title, ["With one run per data set, the parts of a difference's variance "
                                "cannot be distinguished."])  # fmt: skip
-    columns = [
-        "method",
-        *(losses.heading(components.LEVELS[level], "points") for level in table.columns),
-    ]
+    levels = [components.LEVELS[level] for level in table.columns]
+    columns = ["method", *(losses.heading(level, "points") for level in levels)]
     rows = [cells(method, *map(losses.value, row)) for method, row in table.iterrows()]
     notes = [
         f"Standard deviations of the difference from {reference}: of its true means between data "
@@ -311,11 +288,9 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
         )
     else:
         table = table.drop(columns="of_the_test_part")  # only valid for a share of wrong labels
+    shows = [partial(number, digits=0) if c == "rows" else losses.value for c in table.columns]
     rows = [
-        cells(
-            dataset,
-            *(number(row[c], 0) if c == "rows" else losses.value(row[c]) for c in table.columns),
-        )
+        cells(dataset, *(show(value) for show, value in zip(shows, row, strict=True)))
         for dataset, row in table.iterrows()
     ]
     columns = ["data set", *(headings[c] for c in table.columns)]
@@ -344,12 +319,6 @@ def gaps(scores: pd.DataFrame) -> pd.DataFrame:
     """Test minus validation error of the ensemble at each iteration, averaged over runs.
 
     Both errors are of the same ensemble; the validation error is not the best one observed so far.
-
-    Parameters
-    ----------
-    scores
-        ``method``, ``dataset``, ``repeat``, ``iteration``, ``validation_error``, ``test_error``,
-        ``members``.
 
     Returns
     -------
@@ -384,8 +353,8 @@ def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     Returns
     -------
     table
-        Index: data sets; ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1;
-        NaN for one repeat), ``rows``, ``of_the_test_part`` (standard error).
+        By data set: ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1; NaN for
+        one repeat), ``rows``, ``of_the_test_part`` (standard error).
     """
     groups = final.iloc[:, 0].groupby(level="dataset", sort=False)
     table = pd.DataFrame({"error": groups.mean(), "over_repeats": groups.std()})

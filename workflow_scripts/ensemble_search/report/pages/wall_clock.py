@@ -34,25 +34,19 @@ def build(results: Results, publish) -> list[Section] | str:
         "whatever number of workers the study had. An ensemble counts once all evaluations before "
         "it are done."
     )
-    if origins.replayed(results.manifests):
-        text += " Seconds of fits are those recorded when the searches' table was made."
+    if recorded := origins.recorded(results.manifests):
+        text += f" {origins.RECORDED[recorded]}"
     return [Section("Loss over time", [text, _panels(curves, seen, publish), _table(curves, seen)])]
 
 
 def _panels(curves: pd.DataFrame, seen: View, publish) -> Panels:
-    names = list(dict.fromkeys(curves["dataset"]))
-    drawings = [
-        (
-            name,
-            publish(
-                _lines(curves[curves["dataset"] == name], seen.key, seen.losses), stem,
-                curves[curves["dataset"] == name],
-                f"{name}: test {seen.losses.title} over wall-clock time",
-                f"{len(seen.key)} methods; time is logarithmic", key=seen.key,
-            ),
-        )
-        for name, stem in zip(names, stems(names), strict=True)
-    ]  # fmt: skip
+    names, drawings = list(dict.fromkeys(curves["dataset"])), []
+    alt = f"{len(seen.key)} methods; time is logarithmic"
+    for name, stem in zip(names, stems(names), strict=True):
+        mine = curves[curves["dataset"] == name]
+        figure = _lines(mine, seen.key, seen.losses)
+        title = f"{name}: test {seen.losses.title} over wall-clock time"
+        drawings.append((name, publish(figure, stem, mine, title, alt, key=seen.key)))
     return Panels(drawings, figures.legend(seen.key))
 
 
@@ -72,13 +66,10 @@ def _lines(curves: pd.DataFrame, look: dict[str, dict], losses: Losses) -> Figur
 
 def _table(curves: pd.DataFrame, seen: View) -> Table:
     last = curves.groupby(["dataset", "method"], sort=False).last().reset_index()
-    rows = [
-        cells(
-            line["dataset"], line["method"], f"{line['workers']:.0f}", f"{line['end']:.1f}",
-            seen.losses.spread(line["mean"], line["std"]),
-        )
-        for line in last.to_dict("records")
-    ]  # fmt: skip
+    rows = []
+    for line in last.to_dict("records"):
+        texts = [line["dataset"], line["method"], f"{line['workers']:.0f}", f"{line['end']:.1f}"]
+        rows.append(cells(*texts, seen.losses.spread(line["mean"], line["std"])))
     columns = ["data set", "method", "workers", "seconds", seen.losses.heading("test")]
     note = "Means over repeats; the loss ± its standard deviation, at the end of the run."
     caption = "How long a run takes with as many workers as its largest batch"

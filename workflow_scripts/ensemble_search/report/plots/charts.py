@@ -1,7 +1,5 @@
 """Heat maps, the critical-difference diagram and the gap between test and validation."""
 
-from typing import Any
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -22,10 +20,8 @@ def heat_map(
     ----------
     values
         NaN stays white. The names of index and columns become the axes' labels.
-    label
-        Meaning of the colours.
-    limits
-        Values of the darkest and of the lightest colour; equal for panels to be compared.
+    label, limits
+        Meaning of the colours, and the values of the darkest and the lightest.
     text
         Format of the numbers in the squares, such as ``.1f``; None: no numbers.
     """
@@ -38,20 +34,15 @@ def heat_map(
             interpolation="nearest",
         )  # fmt: skip
         axes.grid(visible=False)
-        for axis, names, most in (
-            (axes.xaxis, values.columns, 12),
-            (axes.yaxis, values.index, 16),
-        ):
+        for axis, names, most in ((axes.xaxis, values.columns, 12), (axes.yaxis, values.index, 16)):
             step = -(-len(names) // most)
             axis.set_ticks(range(0, len(names), step), names[::step])
             axis.set_label_text(names.name)
-        middle = sum(limits) / 2
         for row, column in np.ndindex(rows, columns) if text else ():
-            value = values.iat[row, column]
-            if np.isfinite(value):
-                colour = "white" if value < middle else "black"
-                place: dict[str, Any] = {"ha": "center", "va": "center", "color": colour}
-                axes.text(column, row, format(value, text or ""), **place)
+            if np.isfinite(value := values.iat[row, column]):
+                colour = "white" if value < sum(limits) / 2 else "black"
+                shown = format(value, text or "")
+                axes.text(column, row, shown, ha="center", va="center", color=colour)
         figure.colorbar(image, label=label)
     return figure
 
@@ -92,20 +83,14 @@ def critical_difference(test: Friedman, look: dict[str, dict]) -> Figure:
             best = place < left
             y = -bars - 0.45 - 0.42 * (place if best else k - 1 - place)
             edge = 1 - 0.02 * span if best else k + 0.02 * span
-            axes.plot(
-                [rank, rank, edge], [0, y, y], color=look[name]["color"], linewidth=0.9,
-                clip_on=False,
-            )  # fmt: skip
+            line = {"color": look[name]["color"], "linewidth": 0.9, "clip_on": False}
+            axes.plot([rank, rank, edge], [0, y, y], **line)
+            text = f"{name}  {rank:.2f}" if best else f"{rank:.2f}  {name}"
             axes.annotate(
-                f"{name}  {rank:.2f}" if best else f"{rank:.2f}  {name}",
-                (edge, y),
-                xytext=(-3 if best else 3, 0),
-                textcoords="offset points",
-                ha="right" if best else "left",
-                va="center",
+                text, (edge, y), xytext=(-3 if best else 3, 0), textcoords="offset points",
+                ha="right" if best else "left", va="center", annotation_clip=False,
                 fontweight="bold" if look[name]["linewidth"] > 2 else "normal",
-                annotation_clip=False,
-            )
+            )  # fmt: skip
     return figure
 
 

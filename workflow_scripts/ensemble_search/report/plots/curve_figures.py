@@ -28,11 +28,7 @@ POINTS = 100
 
 
 def rank_lines(
-    curves: pd.DataFrame,
-    methods: list[str],
-    look: dict[str, dict],
-    losses: Losses,
-    unit: str = "iteration",
+    curves: pd.DataFrame, methods: list[str], look: dict, losses: Losses, unit: str = "iteration"
 ) -> Figure:
     """Draw average ranks over iterations, with names at the lines' ends (or :func:`multiples`).
 
@@ -50,11 +46,7 @@ def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -
 
 
 def _lines(
-    wide: pd.DataFrame,
-    look: dict[str, dict],
-    label: str,
-    limits: tuple[float, float],
-    unit: str = "iteration",
+    wide: pd.DataFrame, look: dict, label: str, limits: tuple[float, float], unit: str = "iteration"
 ) -> Figure:
     if wide.shape[1] > MANY:
         return multiples(wide, look, label, limits, unit=unit)
@@ -99,13 +91,12 @@ def _names(axes, ends: pd.Series, look: dict[str, dict]) -> None:
     x = axes.get_xlim()[1]
     beside = {"transform": axes.get_yaxis_transform(), "clip_on": False}
     for name, y, place in zip(ends.index, ends, places, strict=True):
-        style = look[name]
-        end = {"color": style["color"], "marker": style["marker"], "clip_on": False, "zorder": 6}
+        style, colour = look[name], look[name]["color"]
         # Separate artists: `plot` and `annotate` take several times as long.
-        axes.add_artist(Line2D([x], [y], **end))
         axes.add_artist(
-            Line2D([1, 1.045], [y, place], color=style["color"], linewidth=0.6, **beside)
+            Line2D([x], [y], color=colour, marker=style["marker"], clip_on=False, zorder=6)
         )
+        axes.add_artist(Line2D([1, 1.045], [y, place], color=colour, linewidth=0.6, **beside))
         weight = "bold" if style["linewidth"] > 2 else "normal"
         axes.add_artist(Text(1.05, place, name, va="center", fontweight=weight, **beside))
 
@@ -139,10 +130,8 @@ def error_panel(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6, 2.5) if few else (5.2, 3.9))
         axes = figure.subplots()
-        if few:
-            margins(figure, bottom=0.4)
-        else:
-            margins(figure, bottom=0.4, left=0.75, right=_room(wide))
+        sides = {} if few else {"left": 0.75, "right": _room(wide)}
+        margins(figure, bottom=0.4, **sides)
         for place, name in enumerate(wide.columns):
             mean, std = _thin(wide[name]), _thin(spread[name]).fillna(0)
             style = look[name]
@@ -192,12 +181,8 @@ def multiples(
     ----------
     wide
         Index: iterations; one column per method. Gaps (NaN) are bridged.
-    look
-        Style by method.
-    label
-        Label of the vertical axis.
-    limits
-        Bottom and top of the vertical axis; None: the range of the data.
+    label, limits
+        Label, bottom and top of the vertical axis; None: the range of the data.
     axis, unit
         As in :func:`error_panel`.
     """

@@ -27,17 +27,8 @@ from ensemble_search.runtime import files
 #: Colours that colour-blind people can distinguish (Okabe & Ito; Tol's muted set). Only the
 #: reference method has the first one. Marker and dashes differ as well.
 REFERENCE = "#D55E00"
-COLOURS = (
-    "#0072B2",
-    "#009E73",
-    "#AA4499",
-    "#6E7781",
-    "#B8860B",
-    "#332288",
-    "#882255",
-    "#117733",
-    "#000000",
-)
+COLOURS = ("#0072B2", "#009E73", "#AA4499", "#6E7781", "#B8860B", "#332288", "#882255", "#117733",
+           "#000000")  # fmt: skip
 DASHES = ("solid", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 MARKERS = "osD^vPX<>*hp"
 _OWN = {
@@ -67,37 +58,22 @@ STYLE: Any = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith("
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as the page shows it.
+    """A figure as the page shows it."""
 
-    Attributes
-    ----------
-    name
-        Stem of the files.
-    title
-        Its caption.
-    alt
-        Description for readers who cannot see it.
-    png
-        Whether there is a PNG, too.
-    coloured
-        Whether its colours encode values, so that a dark page must not change them.
-    """
-
-    name: str
-    title: str
-    alt: str
-    png: bool = False
+    name: str  #: stem of the files
+    title: str  #: its caption
+    alt: str  #: description for readers who cannot see it
+    png: bool = False  #: whether there is a PNG, too
+    #: Whether its colours encode values, so that a dark page must not change them.
     coloured: bool = False
 
 
 def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
     """Give every name a colour, dashes and a marker; the reference is drawn thicker."""
-    table, place = {}, 0
-    for name in names:
-        if name == reference:
-            look = {"color": REFERENCE, "linestyle": "solid", "marker": "o", "zorder": 5}
-            table[name] = look | {"linewidth": 2.2}
-            continue
+    first = {"color": REFERENCE, "linestyle": "solid", "marker": "o", "linewidth": 2.2, "zorder": 5}
+    others = [name for name in names if name != reference]
+    table: dict[str, dict] = {}
+    for place, name in enumerate(others):
         table[name] = {
             "color": COLOURS[place % len(COLOURS)],
             "linestyle": DASHES[(place + 1) % len(DASHES)],
@@ -105,8 +81,7 @@ def styles(names: list[str], reference: str | None = None) -> dict[str, dict]:
             "linewidth": 1.3,
             "zorder": 3,
         }
-        place += 1
-    return table
+    return {name: table.get(name, first) for name in names}
 
 
 def publish(
@@ -125,18 +100,12 @@ def publish(
 
     Parameters
     ----------
-    figure
-        The figure.
     name
         Stem of the files; may be empty if ``prefix`` alone names the figure.
     data
         The numbers drawn.
     title, alt
         Caption, and a description for readers who cannot see it.
-    folder
-        Destination folder.
-    prefix
-        Prefix of the file names.
     png
         Write ``<name>.png``, too.
     key
@@ -172,9 +141,8 @@ def _write_png(figure: Figure, path: Path) -> None:
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context(STYLE):
         canvas.draw()
-    _few_colours(np.asarray(canvas.buffer_rgba())[:, :, :3]).save(
-        path, format="png", dpi=(DPI, DPI)
-    )
+    image = _few_colours(np.asarray(canvas.buffer_rgba())[:, :, :3])
+    image.save(path, format="png", dpi=(DPI, DPI))
 
 
 def _few_colours(pixels: np.ndarray) -> Image.Image:
@@ -204,9 +172,9 @@ def _svg(figure: Figure) -> bytes:
     empty = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     with mpl.rc_context(STYLE):
         figure.savefig(buffer, format="svg", metadata=empty)
+    text = buffer.getvalue().decode("utf-8")
     # Two decimals of a point are 1/100 of a screen pixel, and take a third of the bytes.
-    text = re.sub(r'(?<=[ "])-?\d+\.\d{3,}|(?<=late\()-?\d+\.\d{3,}', _short,
-                  buffer.getvalue().decode("utf-8"))  # fmt: skip
+    text = re.sub(r'(?<=[ "])-?\d+\.\d{3,}|(?<=late\()-?\d+\.\d{3,}', _short, text)
     text = re.sub(r"\s*\n\s*", "\n", text)
     text = re.sub(r"\n([LQC]) ", r"\1", text)  # path commands
     text = re.sub(r"(?<=M )[\d.-]+ [\d.-]+(?:L[\d.-]+ [\d.-]+)+", _steps, text)
@@ -281,13 +249,8 @@ def time_bars(times: pd.DataFrame) -> Figure:
         y = np.arange(n, 0, -1)
         fit, suggest = times["fit"] / 60, times["suggest"] / 60
         axes.barh(y, fit, 0.62, color="#0072B2", label="fitting and predicting")
-        look: dict[str, Any] = {
-            "color": "#F0A860",
-            "hatch": "////",
-            "edgecolor": "#8A4B00",
-            "linewidth": 0.5,
-        }
-        axes.barh(y, suggest, 0.62, left=fit, label="suggesting", **look)
+        look: dict[str, Any] = {"color": "#F0A860", "hatch": "////", "edgecolor": "#8A4B00"}
+        axes.barh(y, suggest, 0.62, left=fit, label="suggesting", linewidth=0.5, **look)
         rest = times["rest"].fillna(0) / 60
         axes.barh(y, rest, 0.62, left=fit + suggest, color="#9AA0A6", label="other")
         axes.set_yticks(y, times.index)
@@ -306,16 +269,11 @@ def _add_legend(figure: Figure, look: dict[str, dict]) -> None:
         room = 0.05 + 0.14 * lines
         figure.set_size_inches(width, height + room)
         margins(figure, bottom=0.42 + room)
+        handles = [Line2D([], [], **style, label=name) for name, style in look.items()]
         figure.legend(
-            handles=[Line2D([], [], **style, label=name) for name, style in look.items()],
-            loc="lower center",
-            ncols=columns,
-            frameon=False,
-            fontsize=5.5,
-            columnspacing=1.0,
-            handlelength=2.6,
-            labelspacing=0.3,
-        )
+            handles=handles, loc="lower center", ncols=columns, frameon=False, fontsize=5.5,
+            columnspacing=1.0, handlelength=2.6, labelspacing=0.3,
+        )  # fmt: skip
 
 
 def log_ticks(axis: Axis) -> None:

@@ -108,10 +108,10 @@ def mistakes(check: Callable[..., Any], *arguments: Any) -> Iterator[str]:
         yield f"plugins: {str(error).splitlines()[0]}"
     # In code of a part from outside, such as a validator, which may raise anything.
     except BaseException as error:
-        if signals.received:
+        if signals.caused(error):
             raise
         frames = traceback.extract_tb(error.__traceback__)
-        theirs = [f for f in frames if {*Path(f.filename).parents} & {*outside.folders()}]
+        theirs = [f for f in frames if outside.holds(Path(f.filename))]
         if not theirs:
             raise
         said = " ".join(f"{type(error).__name__}: {error}".split())
