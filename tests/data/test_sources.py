@@ -500,6 +500,19 @@ def test_dates_of_arff_are_those_of_csv(tmp_path, declared, written):
     assert inputs.features.tolist()[:2] == ["x.month", "x.day"]
 
 
+def test_values_of_arff_files_may_be_separated_by_spaces(tmp_path):
+    path = tmp_path / "d.arff"
+    head = "@relation r\n@attribute x numeric\n@attribute y {a, b}\n@data\n"
+    path.write_text(head + "1 a\n-2e-3\t?\n3, b\n")
+    frame = sources.read({"file": str(path), "target": "y"}).frame
+    assert frame["x"].tolist() == [1, -0.002, 3]
+    assert frame["y"].tolist()[::2] == ["a", "b"]
+    assert frame["y"].isna().tolist() == [False, True, False]
+    path.write_text(head + "1 a b\n")
+    with pytest.raises(UserError, match=r"line 5: '1 a b' cannot be split into values"):
+        sources.read({"file": str(path), "target": "y"})
+
+
 def test_dates_that_a_sparse_row_leaves_out_are_the_beginning_of_1970(tmp_path):
     path = tmp_path / "a.arff"
     path.write_text("@relation r\n@attribute x date yyyy-MM-dd\n@attribute y {a,b}\n@data\n{1 b}\n")

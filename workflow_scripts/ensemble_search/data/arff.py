@@ -2,8 +2,8 @@
 
 Attributes are numeric (``numeric``, ``real``, ``integer``), nominal (``{a, b}``), ``string`` or
 ``date``, with a format such as ``"yyyy-MM-dd"`` (Java's ``SimpleDateFormat``, as in Weka). Rows are
-dense (``1, a``) or sparse (``{0 1, 3 a}``). Values and names with spaces, commas, quotes or braces
-are quoted by ``'`` or ``"``; a quote inside is escaped by ``\\``.
+dense (``1, a`` or, as in Weka, ``1 a``) or sparse (``{0 1, 3 a}``). Values and names with spaces,
+commas, quotes or braces are quoted by ``'`` or ``"``; a quote inside is escaped by ``\\``.
 """
 
 import datetime
@@ -25,6 +25,7 @@ ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECAS
 ENTRY = re.compile(rf"""\s*(\d+)\s+({QUOTED}|[^,\s"'{{}}]+)\s*(,|$)""")
 ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", re.DOTALL)
 ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "b": "\b", "f": "\f"}
+QUOTES = re.compile(r"""["'{}]""")
 SPECIAL = re.compile(r"""["'{}]|[^\s,]\s+[^\s,]""")  # needs more than splitting at commas
 #: Letters of Java's date formats, single or repeated, and their equivalents for ``strptime``.
 DATE_PARTS = {"d": "%d", "H": "%H", "h": "%I", "m": "%M", "s": "%S", "S": "%f", "a": "%p"}
@@ -75,7 +76,7 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     converters = [_converter(kind) for kind in kinds.values()]
     rows: list[list[Any]] = []
     for number, line in _content(lines):
-        values = _sparse(number, line, kinds) if line[0] == "{" else _values(number, line)
+        values = _sparse(number, line, kinds) if line[0] == "{" else _dense(number, line, kinds)
         file_limits.check_cells(len(rows) + 1, len(kinds))
         if len(values) != len(kinds):
             comma = " (it ends in a comma)" if line.endswith(",") else ""
@@ -184,6 +185,15 @@ def _misfit(kinds: Mapping[str, list[str] | str], values: list[str | None]) -> s
         except KeyError:
             return f"{what} is not among the values that it declares; add it there; {missing}"
     raise AssertionError(values)
+
+
+def _dense(number: int, line: str, kinds: Mapping[str, list[str] | str]) -> list[str | None]:
+    """Split a row at commas, or at spaces if that gives a value for each attribute."""
+    if "," not in line and len(kinds) > 1 and not QUOTES.search(line):
+        words = line.split()
+        if len(words) == len(kinds):
+            return [None if word == "?" else word for word in words]
+    return _values(number, line)
 
 
 def _values(number: int, line: str) -> list[str | None]:
