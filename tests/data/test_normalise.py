@@ -6,8 +6,10 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.data.kinds import Column
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 
@@ -225,12 +227,20 @@ def test_an_integer_that_loses_digits_is_said():
             assert frame["x"].tolist() == values
 
 
+@pytest.mark.parametrize("name", ["a", "a b", "0", "yes", "a, b", "a: b", "a#b", "x [m]", "'", ""])
+def test_a_remedy_can_be_copied_into_a_study(name):
+    column = Column(name, pd.Series([1.0]), None, "column", [])
+    assert yaml.safe_load(column.remedy("drop").strip("'")) == {"columns": {"drop": [name]}}
+
+
 def test_words_for_missing_values_among_categories_are_said():
     _, described = run(x=["None", "None", "tar", "wood", None, "tar"])
     assert (
         "column 'x' has 'None' (2) as a category, together with missing values"
         in (described["notes"])
     )
+    _, described = run(x=["None", "None", "tar", "wood", "tar", "tar"])
+    assert "column 'x' has 'None' (2) as a category" in described["notes"]
 
 
 @pytest.mark.parametrize("word", ["NA", "nan", "null", "None", "?"])

@@ -168,7 +168,7 @@ def test_names_of_columns_are_no_values(tmp_path):
         ("a.csv", b"", "'.*a.csv' is empty"),
         ("a.csv", b"x,label\n", "data set 'a': has no rows"),
         ("a.csv", b"x,label\n1,a,3\n2,b,4\n", "line 2 of '.*' has 3 fields, the header has 2"),
-        ("a.csv", b"x,label\n1,a\n\n1\n", "line 4 of '.*' has 1 fields, the header has 2"),
+        ("a.csv", b"x,label\n1,a\n\n1\n", "line 4 of '.*' has 1 field, the header has 2"),
         ("a.csv", b"x,x,label\n1,2,a\n", "has two columns called 'x'; rename one"),
         ("a.csv", b"x,lable\n2,a\n", "has no column 'label'; did you mean 'lable'?"),
         ("a.csv", b'x,label\n"2,a\n', "cannot be read as CSV"),
@@ -178,7 +178,7 @@ def test_names_of_columns_are_no_values(tmp_path):
             "cannot be read as ARFF: line 4: 'abc' of attribute 'label' is not a number",
         ),
         ("a.parquet", b"PAR1", "cannot be read as Parquet"),
-        ("a.xls", b"", "must end in .csv, .tsv, .parquet, .arff or .xlsx"),
+        ("a.xls", b"", "must end in .csv, .csv.gz, .tsv, .parquet, .pq, .arff or .xlsx"),
         ("b.csv", b"x,label\n2,a\n", "there is no file '.*a.csv'"),
     ],
 )
@@ -252,7 +252,7 @@ HOSTILE_TEXT = {
     "comma.csv": (b"x,y,\n1,a,\n", "column 3 of "),
     "twice.csv": (b"x, x,y\n1,2,a\n", "two columns called 'x'; rename one"),
     "long-row.csv": (b"x,y\n1,a,\n", None, "line 2 of "),
-    "short-row.csv": (b"x,y\n" + ROWS + b"1\n", None, "has 1 fields, the header has 2"),
+    "short-row.csv": (b"x,y\n" + ROWS + b"1\n", None, "has 1 field, the header has 2"),
     "open.csv": (b"x,y\n" + ROWS + b'"3,c\n' + ROWS, None, "line 10: unexpected end of data; is a"),
     "open-header.csv": (b'"x,y\n' + ROWS, "line 1: unexpected end of data; is a quote not closed"),
     "open-long.csv": (b"x,y\n" + ROWS + b'"3,c\n' + ROWS * 30000, None, "line 10: field larger"),
@@ -293,8 +293,12 @@ HOSTILE_TEXT = {
     "null.arff": (ARFF.encode() + b"1,a\0\n", None, "line 5 holds a null character"),
     "latin-1.arff": (ARFF.encode() + b"1,\xe9\n", "line 5 is not UTF-8 text (byte 0xe9)"),
     "no-rows.arff": (ARFF.encode(), None, "has no rows"),
-    "short.arff": (ARFF.encode() + b"1\n", None, "line 5: has 1 values, the header has 2 attribu"),
-    "trailing.arff": (ARFF.encode() + b"1,a,\n", None, "has 2 attributes (it ends in a comma)"),
+    "short.arff": (ARFF.encode() + b"1\n", None, "line 5: has 1 value, the header has 2 attribu"),
+    "trailing.arff": (
+        ARFF.encode() + b"1,a,b,\n",
+        None,
+        "has 4 values, the header has 2 attributes",
+    ),
     "percent.arff": (ARFF.encode() + b"50%,a,%s\n", None, "line 5: has 3 values, the header has 2"),
     "undeclared.arff": (ARFF.encode() + b"1,%s\n", None, "line 5: '%s' of attribute 'y' is not am"),
     "no-number.arff": (
@@ -500,10 +504,10 @@ def test_dates_of_arff_are_those_of_csv(tmp_path, declared, written):
     assert inputs.features.tolist()[:2] == ["x.month", "x.day"]
 
 
-def test_values_of_arff_files_may_be_separated_by_spaces(tmp_path):
+def test_values_of_arff_files_may_be_separated_by_spaces_and_end_in_a_comma(tmp_path):
     path = tmp_path / "d.arff"
     head = "@relation r\n@attribute x numeric\n@attribute y {a, b}\n@data\n"
-    path.write_text(head + "1 a\n-2e-3\t?\n3, b\n")
+    path.write_text(head + "1 a\n-2e-3\t?\n3, b,\n")
     frame = sources.read({"file": str(path), "target": "y"}).frame
     assert frame["x"].tolist() == [1, -0.002, 3]
     assert frame["y"].tolist()[::2] == ["a", "b"]

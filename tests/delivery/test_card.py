@@ -364,10 +364,12 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     made = SimpleNamespace(
         labels=np.array(labels), found=np.array(found)[:, None], baseline=baseline, metric=metric,
         classes=list(classes), name="error" if classes else "rmse",
-        delivery=SimpleNamespace(warning=warning, own_test=None), groups=None,
+        delivery=SimpleNamespace(warning=warning, own_test=None), groups=None, std=1.0,
+        ensemble=SimpleNamespace(half_width=lambda coverage: 1.2),
     )  # fmt: skip
-    measure = measures.measured(made.name, made.labels, made.found, baseline, weights=np.empty(0))
-    return made, {made.name: measure}
+    given = {"labels": made.labels, "predictions": made.found, "baseline": baseline}
+    names = [made.name] if classes else [made.name, "r2"]
+    return made, {name: measures.measured(name, **given, weights=np.empty(0)) for name in names}
 
 
 @pytest.mark.parametrize(
@@ -383,6 +385,8 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
         (([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"), "5 of 6 failed"),
          ["5 of 6 failed."]),
         (([0.0, 1.0, -1.0] * 20, [0.1, 0.1, 0.1] * 20, SQUARED_ERROR), ["not clearly better"]),
+        (([2.0, 2.5, 3.0] * 20, [1.0, 1.1, 1.2] * 20, SQUARED_ERROR),
+         ["R² is below 0", "Intervals of 95 % contain only 33.3 % of the true values"]),
     ],
 )  # fmt: skip
 def test_cautions(given, said):

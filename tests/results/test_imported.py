@@ -701,6 +701,8 @@ def test_other_mistakes_are_named(work):
     shutil.rmtree(work / "own")
     with pytest.raises(UserError, match=r"holds no predictions: neither <data set>/models.csv nor"):
         imported.write(work / "empty", work / "mine")
+    with pytest.raises(UserError, match=r"there is no folder '.*nowhere'"):
+        imported.write(work / "nowhere", work / "mine")
     labels, predictions = made(2)
     write(work / "own/d", labels, predictions)
     with pytest.raises(UserError, match=r"'squared-error' is for regression, but this is a classi"):

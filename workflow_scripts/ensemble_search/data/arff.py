@@ -78,11 +78,12 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     for number, line in _content(lines):
         values = _sparse(number, line, kinds) if line[0] == "{" else _dense(number, line, kinds)
         file_limits.check_cells(len(rows) + 1, len(kinds))
+        if len(values) == len(kinds) + 1 and line.endswith(","):
+            values.pop()
         if len(values) != len(kinds):
-            comma = " (it ends in a comma)" if line.endswith(",") else ""
             raise Unreadable(
-                f"line {number}: has {len(values)} values, the header has {len(kinds)} "
-                f"attributes{comma}"
+                f"line {number}: has {len(values)} value{'s' * (len(values) != 1)}, the header has "
+                f"{len(kinds)} attributes"
             )
         try:
             rows.append(

@@ -88,7 +88,8 @@ def _look_at_categories(column: Column, present: "pd.Series", distinct: int) -> 
     if len(counts):
         names = counted(counts.to_dict())
         one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
-        column.note(f"{one}, together with missing values")
+        missing = len(present) < len(column.values)
+        column.note(f"{one}, together with missing values" if missing else one)
     if distinct <= MOST_ALIKE and (alike := twins(present)):
         one, other, how = alike
         both = f"{short(one)} and {short(other)}"

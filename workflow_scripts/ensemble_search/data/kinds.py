@@ -1,6 +1,7 @@
 """Kinds of columns: number, boolean, date or category."""
 
 import datetime
+import json
 import numbers
 import re
 from collections import Counter
@@ -128,7 +129,7 @@ class Column:
 
     def remedy(self, role: str) -> str:
         """How a study assigns a role to the column."""
-        return f"'columns: {{{role}: [{self.name}]}}'"
+        return f"'columns: {{{role}: [{in_yaml(self.name)}]}}'"
 
     def _by_type(self) -> "tuple[str | None, Any]":
         """Return kind and values if the column's type determines them, without parsing text."""
@@ -379,3 +380,14 @@ def _instants(column: "pd.Series") -> "tuple[pd.Series, int]":
     dates = cells.microseconds(given)
     cut = int((~np.isnat(dates) & (dates != given)).sum())
     return pd.Series(dates, index=column.index), cut
+
+
+def in_yaml(name: str) -> str:
+    """Write a name as an item of a list in YAML, quoted if need be."""
+    import yaml
+
+    try:
+        plain = yaml.safe_load(f"[{name}]") == [name]
+    except yaml.YAMLError:
+        plain = False
+    return name if plain else json.dumps(name, ensure_ascii=False)

@@ -153,8 +153,9 @@ class Server:
                 log.info("%s: %s; next try in %.1f s", what, reason, pause)
                 time.sleep(pause)
         raise UserError(
-            f"{what}: no success in {how.tries} tries at {self.address}: {reason}; "
-            "without network, name a filled cache folder as 'openml.cache'"
+            f"{what}: no success in {how.tries} tr{'ies' if how.tries > 1 else 'y'} at "
+            f"{self.address}: {reason}; the cache '{self.cache}' does not have it, either; without "
+            "network, name one that does as 'openml.cache'"
         )
 
     def ask(self, question: str, path: Path, ends: float) -> None:

@@ -289,7 +289,10 @@ def check_file(name: str, target: str) -> list[str]:
 def _existing(name: str) -> Path:
     path = Path(name)
     if extension(path) not in FORMATS:
-        raise UserError(f"file: '{name}' must end in .csv, .tsv, .parquet, .arff or .xlsx")
+        raise UserError(
+            f"file: '{name}' must end in .csv, .csv.gz, .tsv, .parquet, .pq, .arff or "
+            ".xlsx; convert other formats"
+        )
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null character

@@ -117,8 +117,8 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
             for rows, (number, row) in enumerate(_rows(lines, separator), 1):
                 if row and len(row) != len(header):
                     raise UserError(
-                        f"file: line {number} of '{path}' has {len(row)} fields, "
-                        f"the header has {len(header)}"
+                        f"file: line {number} of '{path}' has "
+                        f"{len(row)} field{'s' * (len(row) != 1)}, the header has {len(header)}"
                     )
                 file_limits.check_cells(rows, len(header))
                 if rows > 1:  # a column may be called 01, or nan

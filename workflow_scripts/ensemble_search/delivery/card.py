@@ -129,6 +129,17 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             "The ensemble is almost perfect. Check for leakage: a column that is known only after "
             "the target, or that repeats it."
         )
+    if not tested.classes and found["r2"].high < 0:
+        yield (
+            "R² is below 0: the mean of the test rows would be closer. They differ from the "
+            "training rows, as later rows do if the target has a trend."
+        )
+    if not tested.classes and (wide := [row for row in _coverages(tested) if row[4] < row[0]]):
+        nominal, _, covered, *_ = wide[-1]
+        yield (
+            f"Intervals of {100 * nominal:g} % contain only {100 * covered:.1f} % of the true "
+            "values of the test rows: the intervals of --interval are too narrow."
+        )
     if tested.delivery.own_test is not None and (also := copies(tested)):
         yield (
             f"{also} of the {len(labels)} test rows are also in the table, with the same values "
@@ -269,6 +280,12 @@ def _threshold(tested: Tested) -> Part:
         texts = f"{k:g}", f"{row['threshold']:.2g}", precision, f"{row['recall']:.3f}"
         both = (amount(100 * cost) for cost in _costs(row, k, share))
         cells.append((*texts, f"{100 * row['alarms']:.3g} %", *both))
+    # The example is the threshold that saves most.
+    saved = [
+        1 - own / none
+        for own, none in (_costs(r, k, share) for k, r in zip(missed, rows, strict=True))
+    ]
+    example = at[int(np.argmax(saved))]
     axes: dict[str, Any] = {"x": "threshold", "x_limits": (0, 1)}
     title = "Cost by threshold, relative to the cost without the ensemble"
     return Part(
@@ -287,7 +304,7 @@ def _threshold(tested: Tested) -> Part:
             Chart("cost", title, y="cost", series=costs, y_limits=(0, MOST_COST), **axes),
         ],
         code=f"python predict.py --model . --input new.csv --output predictions.csv --threshold "
-        f"{at[4]:.2f}   # '{name}' if its probability is at least {at[4]:.2f}",
+        f"{example:.2f}   # '{name}' if its probability is at least {example:.2f}",
     )  # fmt: skip
 
 
@@ -350,17 +367,26 @@ def _residuals(tested: Tested) -> Part:
     )
 
 
-def _intervals(tested: Tested) -> Part:
-    gaps, rows = np.abs(tested.labels - tested.found[:, 0]), []
+def _coverages(tested: Tested) -> list[tuple[float, float, float, float, float]]:
+    """Return nominal coverage, half width, coverage of the test rows, and its interval."""
+    gaps, found = np.abs(tested.labels - tested.found[:, 0]), []
     for coverage in COVERAGES:
         try:
             half = tested.ensemble.half_width(coverage)
         except UserError:
             continue  # too few validation rows
         inside = gaps <= half
-        low, high = (f"{100 * end:.1f}" for end in measures.share(inside, tested.groups))
-        share, wide = f"{100 * inside.mean():.1f} %", f"± {amount(tested.std * half)}"
-        rows.append((f"{100 * coverage:g} %", wide, share, f"{low} to {high} %"))
+        low, high = measures.share(inside, tested.groups)
+        found.append((coverage, tested.std * half, float(inside.mean()), low, high))
+    return found
+
+
+def _intervals(tested: Tested) -> Part:
+    rows = [
+        (f"{100 * nominal:g} %", f"± {amount(half)}", f"{100 * covered:.1f} %",
+         f"{100 * low:.1f} to {100 * high:.1f} %")
+        for nominal, half, covered, low, high in _coverages(tested)
+    ]  # fmt: skip
     return Part(
         "Prediction intervals",
         [
@@ -448,8 +474,8 @@ def _use(tested: Tested) -> Part:
         "Use",
         [
             f"The folder that contains this page predicts new rows with Python, {with_}. Columns "
-            "are matched by name. Unknown categories count as none of the known ones, missing "
-            "values are imputed, and a note says so.",
+            "are matched by name. Missing values are imputed; so are values that cannot be read, "
+            "and unknown categories count as none of the known ones, both with a note.",
             "The ensemble knows only what its training rows showed: other populations, periods or "
             "units need new data.",
         ],

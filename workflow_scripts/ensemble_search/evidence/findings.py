@@ -69,8 +69,9 @@ def draw(found: pd.DataFrame) -> Figure:
             axes.set_yticks(places, lines["method"])
             axes.set_ylim(0.4, len(lines) + 0.6)
             axes.set_xlabel(
-                f"test error minus that of {first['reference']}, points (right: worse)\n"
-                f"{first['datasets']} data sets, {first['done']} of {first['repeats']} repeats"
+                f"mean test error minus that of {first['reference']}, percentage points\n"
+                f"(right: worse), with 95 % intervals; {first['datasets']} data sets,\n"
+                f"{first['done']} of {first['repeats']} repeats done"
             )
             axes.set_title(QUESTIONS[name])
             axes.grid(axis="y", visible=False)

@@ -107,6 +107,8 @@ def read(root: Path, fold: int = 0) -> Iterator[tuple[str, Predictions]]:
         elif (root / MINIMAL).exists():
             raise UserError(f"'{root}' is the folder of a data set; give the folder that it is in")
         else:
+            if not root.is_dir():
+                raise UserError(f"there is no folder '{root}'")
             raise UserError(
                 f"'{root}' holds no predictions: neither <data set>/{MINIMAL} nor <data set>/"
                 f"{fold}/{TABREPO} (TabRepo) nor <run>/predictions/<task>/{fold}/{AMLB} (AutoML "

@@ -186,6 +186,7 @@ def look_at(
             raise UserError(
                 f"--target: '{target}' has {'one class' if len(rare) < len(counts) else 'no class'}"
                 f" of {normalise.SMALLEST_CLASS} rows or more; two are needed"
+                + (f", or --metric={METRICS[REGRESSION]}" if numbers else "")
             )
         if 2 * rare.sum() > counts.sum():
             raise UserError(
