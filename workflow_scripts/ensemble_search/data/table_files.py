@@ -259,7 +259,8 @@ def parquet_header(path: Path, target: str) -> list[str]:
                 "a target must be numbers (a regression), text or booleans: convert it"
                 if column.name == target
                 else f"file: column '{column.name}' of '{path}' holds {kind}; "
-                "only numbers, booleans, dates and text can be used: convert or remove it"
+                "only numbers, booleans, dates and text can be used: convert it, or remove it from "
+                "the file"
             )
     return names
 
