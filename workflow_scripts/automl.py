@@ -438,13 +438,7 @@ class Search:
             self._check(process)
 
     def _lift_limits(self, said: list[str]) -> bool:
-        """Remove default limits if no pipeline is within them; return whether they were removed.
-
-        Parameters
-        ----------
-        said
-            Lines of the delivery's log.
-        """
+        """Remove default limits if no pipeline is within them, as the log says; return whether."""
         content = read_yaml(self.folder / "study.yaml")
         ours = content["deliver"].get("limits") == short.LIMITS
         if not ours or not any(NONE_WITHIN in line for line in said):

@@ -72,13 +72,10 @@ def scores(options: argparse.Namespace) -> dict[str, Any]:
 
     If AutoGluon raises, that is a result: status ``failed``, and the reason.
 
-    Returns
-    -------
-    dict
-        ``status`` (``ok``, ``not run``: not installed, or ``failed``) and ``reason`` (one line, ""
-        if ok); ``version`` if it ran; if ok, ``validation_error`` and ``test_error`` of the model
-        that AutoGluon chooses (losses by the study's metric, as fractions), ``seconds`` (wall-clock
-        time of fitting), ``models`` (their names) and ``chosen`` (the name of the chosen one).
+    Keys: ``status`` (``ok``, ``not run``: not installed, or ``failed``) and ``reason`` (one line,
+    "" if ok); ``version`` if it ran; if ok, ``validation_error`` and ``test_error`` of the model
+    that AutoGluon chooses (losses by the study's metric, as fractions), ``seconds`` (wall-clock
+    time of fitting), ``models`` (their names) and ``chosen`` (the name of the chosen one).
     """
     try:
         importlib.import_module("autogluon.tabular")

@@ -65,10 +65,7 @@ def main() -> None:
 def dry_run(study: str, options: list[str]) -> str:
     """Return Snakemake's output for a dry run.
 
-    Raises
-    ------
-    UserError
-        With Snakemake's own lines, if it rejects the study.
+    Raises UserError with Snakemake's own lines, if it rejects the study.
     """
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--configfile", study, *options]
     run = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -371,10 +371,7 @@ def _json(content: dict[str, Any]) -> str:
 def check_plugins(where: str) -> None:
     """Import every part in the folders in use, whether or not the study uses it.
 
-    Raises
-    ------
-    UserError
-        Naming ``where`` and the first part that cannot be used.
+    Raises UserError, naming ``where`` and the first part that cannot be used.
     """
     try:
         for kind in {*outside.KINDS} - {"pages"}:
@@ -389,12 +386,7 @@ def check_tables(jobs: Jobs) -> None:
     """Check that the tables that a study looks up exist, are complete, and belong to this study.
 
     Compares sizes, no checksums. Missing parts of a table that the study makes itself are left to
-    its jobs.
-
-    Raises
-    ------
-    UserError
-        Naming the first table that is missing or damaged, or does not fit.
+    its jobs. Raises UserError, naming the first table that is missing or damaged, or does not fit.
     """
     study = jobs.study
     needed = max(study.surrogates.sizes) + study.surrogates.held_out if study.surrogates else 0
@@ -444,18 +436,9 @@ def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> 
 def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
     """Check splits that exist before a run and are used unchanged.
 
-    Parameters
-    ----------
-    jobs
-        Jobs of the study that runs.
-    splits
-        For each split: the jobs of the study that it belongs to, its data set and its name.
-
-    Raises
-    ------
-    UserError
-        Naming the first split that is damaged, does not match its location, or has too few rows for
-        an ensemble of the study.
+    A split comes with the jobs of the study that it belongs to, its data set and its name. Raises
+    UserError, naming the first that is damaged, does not match its location, or has too few rows
+    for an ensemble of the study that runs.
     """
     for home, dataset, name in splits:
         folder = layout.path(
@@ -468,13 +451,7 @@ def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
 
 
 def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
-    """Describe what the searches of a study may request but a table lacks.
-
-    Parameters
-    ----------
-    fidelities
-        Number of the table's configurations per fidelity.
-    """
+    """Describe what searches of a study may request but a table, by its ``fidelities``, lacks."""
     whole, needed = fidelities.get(1.0, 0), study.budget.whole or 0
     if needed > whole and any(
         searches.shares(study, name) == searches.WHOLE for name in study.used("search")

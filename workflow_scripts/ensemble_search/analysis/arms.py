@@ -20,17 +20,10 @@ def rounds(results: Results) -> pd.DataFrame:
 
     Rounds and competing arms come from the reasons that the search stored.
 
-    Returns
-    -------
-    table
-        One row per arm and round in which it competes: ``dataset``, ``search``, ``repeat``,
-        ``round`` (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it no longer competes
-        in the next round. Rounds and arms are in order. Empty if no search has arms.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
+    One row per arm and round in which it competes: ``dataset``, ``search``, ``repeat``, ``round``
+    (from 1), ``arm``, ``evaluations``, and ``dropped``: whether it no longer competes in the next
+    round. Rounds and arms are in order. Empty if no search has arms. Raises Unusable if a file is
+    damaged.
     """
     rows: list[dict] = []
     without: set[str] = set()
@@ -49,10 +42,7 @@ def rounds(results: Results) -> pd.DataFrame:
 def caveats(results: Results) -> list[str]:
     """Name the searches whose arms never competed, or not all of whose arms had a turn.
 
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
+    Raises Unusable if a file is damaged.
     """
     found = []
     for search, table in rounds(results).groupby("search", sort=False):

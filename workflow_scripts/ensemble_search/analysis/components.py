@@ -23,18 +23,11 @@ def components(values: pd.Series) -> pd.Series:
     which are sums of the components with known factors, even for unequal group sizes (Henderson,
     1953; Searle, Casella and McCulloch, Variance Components, 1992, Section 5.2).
 
-    Parameters
-    ----------
-    values
-        Values with a unique index of levels, from the outermost to the innermost, each nested in
-        the previous ones, such as (dataset, split, repeat).
-
-    Returns
-    -------
-    variances
-        Indexed by level; the estimate can be negative if a component is small. NaN if a level
-        cannot be estimated: the first level if it has a single group; any other if every group of
-        the level above has one group, so that the variance of that level includes it.
+    ``values`` have a unique index of levels, from the outermost to the innermost, each nested in
+    the previous ones, such as (dataset, split, repeat). The result is indexed by level. An estimate
+    can be negative if a component is small, and is NaN if the level cannot be estimated: the first
+    level if it has a single group; any other if every group of the level above has one group, so
+    that the variance of that level includes it.
     """
     names = list(values.index.names)
     centred = values - values.mean()
@@ -65,18 +58,9 @@ def components(values: pd.Series) -> pd.Series:
 def deviations(tests: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Standard deviations of the difference between each other method and the reference, by level.
 
-    Parameters
-    ----------
-    tests
-        Losses, shape (rows, methods), with the index of :func:`components`.
-    reference
-        The method to compare the others with.
-
-    Returns
-    -------
-    deviations
-        Square roots of the components, 0 where they are negative. Index: the other methods; one
-        column per level that can be estimated.
+    ``tests`` are losses, shape (rows, methods), with the index of :func:`components`. The result
+    has the square roots of the components, 0 where they are negative: a row per other method, and a
+    column per level that can be estimated.
     """
     others = tests.columns.drop(reference)
     found = {method: components(tests[method] - tests[reference]) for method in others}

@@ -22,11 +22,8 @@ def deliverable(scores: pd.DataFrame, column: str) -> pd.DataFrame:
 def error_curves(scores: pd.DataFrame, column: str) -> pd.DataFrame:
     """Mean and standard deviation over repeats at every iteration.
 
-    Returns
-    -------
-    curves
-        Columns ``dataset``, ``method``, ``iteration``, ``mean``, ``std`` (divisor n - 1; NaN for
-        one repeat), ``repeats``. The mean is NaN as long as some repeat has no model.
+    The columns are ``dataset``, ``method``, ``iteration``, ``mean``, ``std`` (divisor n - 1; NaN
+    for one repeat) and ``repeats``. The mean is NaN as long as some repeat has no model.
     """
     frame = deliverable(scores, column)
     groups = frame.groupby(["dataset", "method", "iteration"], observed=True)["value"]
@@ -43,18 +40,9 @@ def speed_up(curves: pd.DataFrame, reference: str) -> pd.DataFrame:
     at most the method's at the last iteration T. If a method has no model at T in some repeat, the
     reference reaches it with its first models.
 
-    Parameters
-    ----------
-    curves
-        Result of :func:`error_curves` for ``validation_error``.
-    reference
-        Name of the reference method.
-
-    Returns
-    -------
-    speed_up
-        Columns ``dataset``, ``method``, ``iteration`` and ``speed_up``; both NaN if the reference
-        never reaches that error.
+    ``curves`` come from :func:`error_curves` for ``validation_error``. The columns of the result
+    are ``dataset``, ``method``, ``iteration`` and ``speed_up``; the last two are NaN if the
+    reference never reaches that error.
     """
     rows = []
     for dataset, group in curves.groupby("dataset", observed=True, sort=False):

@@ -18,21 +18,14 @@ KINDS = ("numeric", "date", "boolean", "categorical")
 def table(study: Mapping[str, Any], results: Path) -> pd.DataFrame:
     """Describe the data sets, one row per data set.
 
-    Parameters
-    ----------
-    study
-        In the format of ``Results``.
-    results
-        Folder of the study's results; ``dataset.json`` is in the sibling folder ``data``.
+    ``results`` is the folder of the study's results; ``dataset.json`` is in its sibling folder
+    ``data``. Data sets that have not been fetched are left out.
 
-    Returns
-    -------
-    table
-        Columns ``dataset``, ``rows``, ``features`` (as fetched), ``prepared`` (after the base
-        preparation of the first split), ``classes`` (0 in regression), ``smallest_class`` (share
-        of the rows; NaN in regression), one for each kind of column, ``missing`` (share of the
-        values), ``left_out`` (columns of the source that no search sees). Data sets that have not
-        been fetched are left out; values that are only known after the split are NaN until then.
+    The columns are ``dataset``, ``rows``, ``features`` (as fetched), ``prepared`` (after the base
+    preparation of the first split), ``classes`` (0 in regression), ``smallest_class`` (share of the
+    rows; NaN in regression), one for each kind of column, ``missing`` (share of the values) and
+    ``left_out`` (columns of the source that no search sees). Values that are only known after the
+    split are NaN until then.
     """
     rows = []
     for dataset, described, split in _described(study, results):
@@ -104,13 +97,7 @@ def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, s
 
 
 def caveat(study: Mapping[str, Any]) -> str:
-    """Return a sentence that names data sets from the same source; empty if there are none.
-
-    Parameters
-    ----------
-    study
-        In the format of ``Results``.
-    """
+    """Return a sentence that names data sets from the same source; empty if there are none."""
     groups: dict[str, list[str]] = {}
     for name in study["datasets"]:
         source = study.get("sources", {}).get(name, name)

@@ -9,16 +9,12 @@ from ensemble_search.analysis.load import Results
 def deliverables(results: Results) -> pd.DataFrame:
     """Average over the repeats that all methods finished.
 
-    Returns
-    -------
-    deliverables
-        One row per data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
-        ``std`` (test loss and its standard deviation over repeats, divisor n - 1), ``validation``
-        (lowest observed), ``members`` (number of unique ones), ``milliseconds`` (to predict 1000
-        rows: the sum over the members, scaled from the validation and test rows; NaN if unknown),
-        ``rows`` (number of these; NaN if unknown) and ``seconds`` (to fit and predict all
-        evaluations of a run). Runs without a model are treated as in
-        ``Losses.with_failures``.
+    One row per data set and method, in the study's order: ``dataset``, ``method``, ``test`` and
+    ``std`` (test loss and its standard deviation over repeats, divisor n - 1), ``validation``
+    (lowest observed), ``members`` (number of unique ones), ``milliseconds`` (to predict 1000 rows:
+    the sum over the members, scaled from the validation and test rows; NaN if unknown), ``rows``
+    (number of these; NaN if unknown) and ``seconds`` (to fit and predict all evaluations of a run).
+    Runs without a model are treated as in ``Losses.with_failures``.
     """
     compared, keys = results.compared, ["dataset", "method"]
     table = ranks.spreads(ranks.final_errors(compared)).rename(columns={"mean": "test"})
@@ -42,14 +38,9 @@ def deliverables(results: Results) -> pd.DataFrame:
 
 
 def measured_on(rows: pd.Series, recorded: str) -> str:
-    """Describe how many rows the milliseconds of :func:`deliverables` were measured on.
+    """Describe on how many ``rows`` the milliseconds of :func:`deliverables` were measured.
 
-    Parameters
-    ----------
-    rows
-        The column ``rows``.
-    recorded
-        See ``origins.recorded``.
+    For ``recorded``, see ``origins.recorded``.
     """
     low, high = int(rows.min()), int(rows.max())
     size = f"{low:,}" if low == high else f"{low:,} to {high:,}"

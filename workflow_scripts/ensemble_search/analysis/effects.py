@@ -40,20 +40,10 @@ def over_datasets(errors: pd.DataFrame, method: str) -> pd.Series:
 def within_datasets(final: pd.DataFrame, method: str) -> pd.DataFrame:
     """Compare each other method with ``method`` over the repeats of each data set.
 
-    Parameters
-    ----------
-    final
-        Errors, index (dataset, repeat), one column per method.
-    method
-        The column to compare the others with.
-
-    Returns
-    -------
-    tests
-        Columns of ``wilcoxon.compare``, and ``p_holm`` (adjusted for the other methods on the same
-        data set), ``holm`` (the outcome based on it), ``delta`` (Cliff's delta, positive if the
-        other method's errors are higher) and ``magnitude``. With a single repeat, the last two are
-        NaN and empty.
+    ``final`` are errors, index (dataset, repeat), one column per method. The result has the columns
+    of ``wilcoxon.compare``, ``p_holm`` (adjusted for the other methods on the same data set),
+    ``holm`` (the outcome based on it), ``delta`` (Cliff's delta, positive if the other method's
+    errors are higher) and ``magnitude``. With a single repeat, the last two are NaN and empty.
     """
     tests = wilcoxon.compare(final, method)
     by_dataset = tests.groupby("dataset", sort=False)["p"]
@@ -72,25 +62,13 @@ def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.Dat
     """95 % intervals of differences in mean error and mean rank, with data sets as units.
 
     They use Student's t: bootstrap percentiles over few data sets give too short intervals
-    (coverage 84 to 88 % with six). They are clipped to the possible differences: those of ranks to
-    1 - k and k - 1 for k methods.
+    (coverage 84 to 88 % with six). They are clipped to the possible differences: those of errors to
+    ``most`` (see ``Losses.most``), those of ranks to 1 - k and k - 1 for k methods.
 
-    Parameters
-    ----------
-    errors
-        Mean errors, shape (data sets, methods).
-    method
-        The method to compare the others with.
-    most
-        The largest possible difference of errors, as in ``Losses.most``. Default: unlimited.
-
-    Returns
-    -------
-    table
-        Index: the other methods. ``error`` and ``rank``: the other method's mean minus that of
-        ``method``; ``error_low``, ``error_high``, ``rank_low``, ``rank_high``: ends of the
-        intervals, NaN with fewer than two data sets; ``detectable``: see :func:`detectable`,
-        NaN if it exceeds ``most``.
+    ``errors`` are mean errors, shape (data sets, methods). The result has a row per other method:
+    ``error`` and ``rank``, its mean minus that of ``method``; ``error_low``, ``error_high``,
+    ``rank_low``, ``rank_high``, the ends of the intervals, NaN with fewer than two data sets; and
+    ``detectable``, see :func:`detectable`, NaN if it exceeds ``most``.
     """
     from scipy.special import stdtrit
 
@@ -112,15 +90,8 @@ def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.Dat
 def detectable(differences: np.ndarray) -> float:
     """Smallest mean difference that a two-sided t-test at 0.05 would find with 80 % probability.
 
-    Parameters
-    ----------
-    differences
-        One per data set, of shape (n,); their standard deviation is assumed to be the true one.
-
-    Returns
-    -------
-    difference
-        NaN with fewer than two data sets.
+    The standard deviation of the ``differences``, one per data set, is assumed to be the true one.
+    NaN with fewer than two data sets.
     """
     n = len(differences)
     if n < 2:
@@ -142,19 +113,9 @@ def _factor(n: int) -> float:
 def by_chance(table: pd.DataFrame, shown: Sequence[str] = ("error",)) -> str:
     """Return how many of :func:`intervals` would exclude 0 by chance, and how many do.
 
-    Parameters
-    ----------
-    table
-        Result of :func:`intervals`.
-    shown
-        The kinds of intervals that are shown, ``error`` or ``rank``: all of them count. Default:
-        ``error``.
-
-    Returns
-    -------
-    text
-        A sentence; empty without any interval. Those without width, of a difference that is the
-        same on all data sets, do not count.
+    All intervals of the kinds that are ``shown``, ``error`` or ``rank``, count, except those
+    without width, of a difference that is the same on all data sets. The sentence is empty without
+    any interval.
     """
     ends = [(table[f"{name}_low"], table[f"{name}_high"]) for name in shown]
     k = sum(int((low < high).sum()) for low, high in ends)

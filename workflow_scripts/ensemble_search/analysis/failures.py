@@ -24,11 +24,8 @@ _TOLD_APART = 150
 def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
     """Count evaluations by status within each value of ``column`` (such as ``dataset``).
 
-    Returns
-    -------
-    table
-        Index: values of the column, in the order of the observations. Columns: ``evaluations``, one
-        per failed status, ``failed``, and ``share``.
+    Index: values of the column, in the order of the observations. Columns: ``evaluations``, one per
+    failed status, ``failed``, and ``share``.
     """
     known = observations.dropna(subset=column)
     table = pd.crosstab(known[column], known["status"])
@@ -45,11 +42,8 @@ def by(observations: pd.DataFrame, column: str) -> pd.DataFrame:
 def causes(observations: pd.DataFrame) -> pd.DataFrame:
     """Count failures by status, error type and :func:`cause`, with one message per cause.
 
-    Returns
-    -------
-    table
-        Columns ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (numbers of
-        those affected), ``message`` (the most common of the cause); most failures first.
+    Columns: ``status``, ``error_type``, ``failures``, ``datasets``, ``algorithms`` (numbers of
+    those affected), ``message`` (the most common of the cause); most failures first.
     """
     columns = ["status", "error_type", "failures", "datasets", "algorithms", "message"]
     failed = observations[observations["status"] != OK]
@@ -96,12 +90,9 @@ def without_model(scores: pd.DataFrame) -> pd.DataFrame:
 def refits(results: Results) -> pd.DataFrame:
     """Count the runs whose ensembles lack pipelines that could not be refitted.
 
-    Returns
-    -------
-    table
-        Columns ``method``, ``dataset``, ``runs`` (finished runs), ``failed`` (runs whose last
-        ensemble lacks refits) and ``ever`` (runs where the ensemble of any iteration does); only
-        rows with such runs.
+    Columns: ``method``, ``dataset``, ``runs`` (finished runs), ``failed`` (runs whose last ensemble
+    lacks refits) and ``ever`` (runs where the ensemble of any iteration does); only rows with such
+    runs.
     """
     keys = ["method", "dataset"]
     runs = results.scores[[*keys, "repeat"]].drop_duplicates()

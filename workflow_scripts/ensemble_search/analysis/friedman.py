@@ -56,15 +56,8 @@ class Friedman:
 def friedman(errors: pd.DataFrame) -> Friedman:
     """Test whether the methods' average ranks differ (Demsar, JMLR 7, 2006, Section 3.2.2).
 
-    Parameters
-    ----------
-    errors
-        Mean errors, shape (data sets, methods): at least 2 data sets and 3 methods.
-
-    Raises
-    ------
-    ValueError
-        With fewer data sets or methods.
+    ``errors`` are mean errors, shape (data sets, methods). Raises ValueError with fewer than 2 data
+    sets or 3 methods.
     """
     from scipy import stats
 

@@ -39,6 +39,8 @@ ALGORITHM = "config.algorithm"
 class Results:
     """Results of a study so far, as tidy data frames.
 
+    Methods that read a file raise Missing if it does not exist, and Unusable if it is damaged.
+
     Attributes
     ----------
     study
@@ -129,11 +131,7 @@ class Results:
     def random_errors(self) -> dict[str, np.ndarray]:
         """Read the validation errors of the random configurations used to assess surrogates.
 
-        Returns
-        -------
-        errors
-            By data set, errors of the configurations that were fitted; data sets without any are
-            left out.
+        By data set, without failed ones; data sets without any are left out.
         """
         found = {}
         for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
@@ -146,27 +144,10 @@ class Results:
         return found
 
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
-        """Memory-map the stored class probabilities of a search.
+        """Memory-map the stored predictions of a search for a part, ``validation`` or ``test``.
 
-        Parameters
-        ----------
-        dataset, search, repeat
-            The search.
-        part
-            ``validation`` or ``test``.
-
-        Returns
-        -------
-        predictions
-            float32, of shape (n_evaluations, n_samples, n_columns), with one column for two
-            classes; row t is iteration t + 1; NaN for failed evaluations; read-only.
-
-        Raises
-        ------
-        Missing
-            If the file does not exist.
-        Unusable
-            If it is damaged.
+        float32, of shape (n_evaluations, n_samples, n_columns), with one column for two classes;
+        row t is iteration t + 1; NaN for failed evaluations; read-only.
         """
         folder = layout.search_folder(self.folder, self.study, dataset, search, repeat)
         rows = self.once(readers.search, folder)["evaluations"]
@@ -175,17 +156,7 @@ class Results:
     def members(self, dataset: str, search: str, ensemble: str, repeat: int) -> pd.DataFrame:
         """Read the members of an ensemble at every iteration at which it changed.
 
-        Returns
-        -------
-        members
-            Columns ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
-
-        Raises
-        ------
-        Missing
-            If the file does not exist.
-        Unusable
-            If it is damaged.
+        The columns are ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
         """
         run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
         folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
@@ -194,19 +165,9 @@ class Results:
     def sample_losses(
         self, dataset: str, search: str, ensemble: str, repeat: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Read the losses of an ensemble on individual test samples; they are not cached.
+        """Read ``readers.losses`` of an ensemble; they are not cached.
 
-        Returns
-        -------
-        iterations, losses
-            As returned by ``readers.losses``.
-
-        Raises
-        ------
-        Missing
-            If the file does not exist, as in results of older versions.
-        Unusable
-            If it is damaged.
+        Missing, too, from results of older versions.
         """
         run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
         return readers.losses(layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble))
@@ -216,24 +177,8 @@ class Results:
     ) -> np.ndarray:
         """Diversity of evaluations on the validation part (DivBO paper, Eq. 3).
 
-        Parameters
-        ----------
-        dataset, search, repeat
-            The search.
-        rows, columns
-            Iterations (from 1) of evaluations.
-
-        Returns
-        -------
-        diversities
-            In [0, 1], of shape (len(rows), len(columns)); NaN for failed evaluations.
-
-        Raises
-        ------
-        Missing
-            If the predictions do not exist.
-        Unusable
-            If they are damaged.
+        ``rows`` and ``columns`` are iterations, from 1. The result is in [0, 1], of shape
+        (len(rows), len(columns)); NaN for failed evaluations.
         """
         predictions = self.predictions(dataset, search, repeat, "validation")
         i, j = (np.asarray(places, int) - 1 for places in (rows, columns))
@@ -260,19 +205,8 @@ def diversities(
 ) -> np.ndarray:
     """Diversity of every pair (row, column) of stored predictions (DivBO paper, Eq. 3).
 
-    Parameters
-    ----------
-    predictions
-        Predictions, of shape (n, n_samples, n_columns).
-    rows, columns
-        Positions among the n evaluations.
-    task
-        ``classification`` or ``regression``.
-
-    Returns
-    -------
-    diversities
-        float64, of shape (len(rows), len(columns)).
+    ``predictions`` are of shape (n, n_samples, n_columns); ``rows`` and ``columns`` are positions
+    among the n evaluations. The result is float64, of shape (len(rows), len(columns)).
     """
     problem = PROBLEMS[task]
     others = problem.expand(np.asarray(predictions[columns]))
@@ -284,16 +218,10 @@ def diversities(
 
 
 def load(study: Mapping[str, Any], results: Path) -> Results:
-    """Read all results of a study, and list missing and damaged files.
+    """Read all results in ``results/<study>``, and list missing and damaged files.
 
-    ``write.write`` rejects damaged files.
-
-    Parameters
-    ----------
-    study
-        ``study``, ``datasets``, ``searches``, ``ensembles``, ``methods``, ``repeats``, ``budget``.
-    results
-        Folder of the study, ``results/<study>``.
+    ``write.write`` rejects damaged files. ``study`` has ``study``, ``datasets``, ``searches``,
+    ``ensembles``, ``methods``, ``repeats`` and ``budget``.
     """
     study = dict(study)
     study["datasets"] = list(study["datasets"])

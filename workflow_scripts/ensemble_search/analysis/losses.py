@@ -56,12 +56,7 @@ class Losses:
     def with_failures(self, values: pd.Series, datasets: pd.Index | pd.Series) -> pd.Series:
         """Fill in losses of runs that never had a model: worse than those of runs that had one.
 
-        Parameters
-        ----------
-        values
-            Losses, NaN without a model.
-        datasets
-            Data set of each loss.
+        ``values`` are losses, NaN without a model; ``datasets`` has the data set of each.
         """
         if self.bounded:
             return values.fillna(self.worst)

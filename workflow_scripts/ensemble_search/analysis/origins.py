@@ -94,19 +94,8 @@ def recorded(manifests: pd.DataFrame) -> str:
 def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
     """Explain on how many entries searches were replayed, and what this can and cannot show.
 
-    Parameters
-    ----------
-    manifests
-        In the format of ``Results``.
-    budget
-        Evaluations per search; None if it is in another unit.
-    splits
-        Number of splits per data set. Default: 1.
-
-    Returns
-    -------
-    text
-        Empty if no search was replayed.
+    ``budget`` is the number of evaluations per search, None if it is in another unit; ``splits``
+    the number of splits per data set. Empty if no search was replayed.
     """
     if not replayed(manifests):
         return ""

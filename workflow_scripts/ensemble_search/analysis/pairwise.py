@@ -51,21 +51,9 @@ class Pairwise:
 
 
 def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
-    """Compare all methods.
+    """Compare all methods; ``probability_curves`` are those of the ``reference``.
 
-    Parameters
-    ----------
-    results
-        Results with the losses of individual test samples.
-    compared
-        The runs and methods.
-    reference
-        Reference method of ``probability_curves``.
-
-    Raises
-    ------
-    Unusable
-        If a file with losses is damaged.
+    Raises Unusable if a file with the losses of individual test samples is damaged.
     """
     methods = compared.methods
     losses = mean_losses(compared)
@@ -124,15 +112,7 @@ def mean_losses(compared: Comparison) -> np.ndarray:
 def wins(losses: np.ndarray) -> np.ndarray:
     """Whether the first method of a pair has the lower loss: 1, 0, or 1/2 for a tie.
 
-    Parameters
-    ----------
-    losses
-        Losses, of shape (..., methods).
-
-    Returns
-    -------
-    wins
-        Of shape (..., methods, methods).
+    From losses of shape (..., methods) to wins of shape (..., methods, methods).
     """
     losses = losses.round(DIGITS)
     return (1 + np.sign(losses[..., None, :] - losses[..., :, None])) / 2
@@ -141,15 +121,8 @@ def wins(losses: np.ndarray) -> np.ndarray:
 def expected_ranks(losses: np.ndarray) -> np.ndarray:
     """Mean over data sets of 1 + the number of methods that win against a method; ties count 1/2.
 
-    Parameters
-    ----------
-    losses
-        Result of :func:`mean_losses`.
-
-    Returns
-    -------
-    ranks
-        Of shape (iterations, methods); the ranks of k methods sum to k (k + 1) / 2.
+    ``losses`` come from :func:`mean_losses`. The result is of shape (iterations, methods); the
+    ranks of k methods sum to k (k + 1) / 2.
     """
     return rank(losses).mean(axis=1)
 
@@ -157,15 +130,7 @@ def expected_ranks(losses: np.ndarray) -> np.ndarray:
 def sign_test(wins: np.ndarray) -> np.ndarray:
     """One-sided p-value of at least this many wins if both methods are equally good; without ties.
 
-    Parameters
-    ----------
-    wins
-        Wins, of shape (..., data sets, methods, methods).
-
-    Returns
-    -------
-    p
-        Of shape (..., methods, methods).
+    From wins of shape (..., data sets, methods, methods) to p of shape (..., methods, methods).
     """
     won, lost = ((wins == outcome).sum(axis=-3) for outcome in (1, 0))
     return binom.sf(won - 1, won + lost, 0.5)
@@ -179,22 +144,9 @@ def chances(
     It compares the models that the two deliver in a repeat, averaged over repeats. No model is
     worse than any model.
 
-    Parameters
-    ----------
-    results, compared
-        See :func:`compare`.
-    questions
-        Iterations, of shape (n,), and pairs of methods by position, of shape (n_pairs, 2).
-
-    Returns
-    -------
-    chances
-        Per question, of shape (n, n_pairs, data sets); or the reason why there are none.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
+    A question has iterations, of shape (n,), and pairs of methods by position, of shape (n_pairs,
+    2). Its answer is of shape (n, n_pairs, data sets). If there are none, the reason is returned.
+    Raises Unusable if a file is damaged.
     """
     parts = [results.study["methods"][m] for m in compared.methods]
     keys = [(part["search"], part["ensemble"]) for part in parts]

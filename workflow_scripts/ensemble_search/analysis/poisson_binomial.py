@@ -16,13 +16,9 @@ DIGITS = 6
 def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Probability that a method errs less than another on a data set.
 
-    The shares of samples that only the first has right, that only the second has right, and of all
-    others have a uniform prior: Dirichlet(1, 1, 1).
-
-    Parameters
-    ----------
-    first, second
-        Numbers of samples that only the first, and only the second, has right; of any shape.
+    ``first`` and ``second`` are numbers of samples that only the first, and only the second, has
+    right; of any shape. Their shares, and that of all other samples, have a uniform prior:
+    Dirichlet(1, 1, 1).
     """
     return betainc(second + 1, first + 1, 0.5)  # Pr(Beta(first + 1, second + 1) > 1/2)
 
@@ -30,14 +26,10 @@ def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def of_losses(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Probability that a method's expected loss is lower than another's on a data set.
 
+    ``first`` and ``second`` are their losses on the same samples, non-negative, of shape (..., n).
     The expected difference has a non-informative prior, which gives Student's t with n - 1 degrees
     of freedom. The result is 1/2 if all differences are 0, and 0 or 1 if they all equal the same
     other number.
-
-    Parameters
-    ----------
-    first, second
-        Losses of two methods on the same samples, non-negative, of shape (..., n).
     """
     largest = np.maximum(first, second).max(axis=-1, keepdims=True).astype(float)
     scale = np.where((largest > 0) & (largest < 1), largest, 1.0)
@@ -53,15 +45,8 @@ def of_losses(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def data_sets_won(chances: np.ndarray) -> np.ndarray:
     """Distribution of the number of data sets won.
 
-    Parameters
-    ----------
-    chances
-        Probability of winning each data set, of shape (..., n_datasets).
-
-    Returns
-    -------
-    distribution
-        Probability of winning 0, 1, ... data sets, of shape (..., n_datasets + 1).
+    From the chances of winning each data set, of shape (..., n_datasets), to the probabilities of
+    winning 0, 1, ... data sets, of shape (..., n_datasets + 1).
     """
     n = chances.shape[-1]
     found = np.zeros((*chances.shape[:-1], n + 1))
@@ -77,17 +62,8 @@ def better(chances: np.ndarray) -> np.ndarray:
     """Probability that a method wins more than half of all data sets like these: Pr(A > B).
 
     After winning k of n data sets, the share of data sets that it would win has the distribution
-    Beta(k + 1, n - k + 1), from a uniform prior.
-
-    Parameters
-    ----------
-    chances
-        See :func:`data_sets_won`.
-
-    Returns
-    -------
-    probability
-        Of shape (...).
+    Beta(k + 1, n - k + 1), from a uniform prior. For ``chances``, see :func:`data_sets_won`; the
+    result is of shape (...).
     """
     n = chances.shape[-1]
     won = np.arange(n + 1)

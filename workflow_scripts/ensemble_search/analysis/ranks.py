@@ -91,18 +91,10 @@ def final_errors(compared: Comparison, column: str = "test_error") -> pd.DataFra
 
 
 def spreads(final: pd.DataFrame) -> pd.DataFrame:
-    """Mean and standard deviation of final errors over repeats.
+    """Mean and standard deviation over repeats of :func:`final_errors`.
 
-    Parameters
-    ----------
-    final
-        Result of :func:`final_errors`.
-
-    Returns
-    -------
-    errors
-        Columns ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1; NaN for one repeat),
-        ``repeats``; in the order of the study.
+    The columns are ``dataset``, ``method``, ``mean``, ``std`` (divisor n - 1; NaN for one repeat)
+    and ``repeats``; in the order of the study.
     """
     groups = final.groupby(level="dataset", sort=False)
     frame = pd.concat({"mean": groups.mean(), "std": groups.std()}, axis=1)
@@ -139,11 +131,8 @@ def lowest(errors: pd.DataFrame) -> pd.Series:
 def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
     """Average rank at every iteration, ranked within each repeat (Figures 3 and 4c).
 
-    Returns
-    -------
-    curves
-        Columns ``iteration``, ``method``, ``rank``; at every iteration the ranks of k methods
-        sum to k (k + 1) / 2.
+    The columns are ``iteration``, ``method`` and ``rank``; at every iteration the ranks of k
+    methods sum to k (k + 1) / 2.
     """
     from ensemble_search.analysis.curves import deliverable
 
@@ -169,18 +158,10 @@ def leads_from(curves: pd.DataFrame, method: str) -> int | None:
 
 
 def rank_intervals(final: pd.DataFrame) -> pd.DataFrame:
-    """95 % intervals of average ranks by Student's t over the data sets.
+    """95 % intervals of average ranks of :func:`final_errors` by Student's t over the data sets.
 
-    Parameters
-    ----------
-    final
-        Result of :func:`final_errors`.
-
-    Returns
-    -------
-    intervals
-        Index: the methods; columns ``low`` and ``high``, clipped to 1 and the number of methods;
-        NaN if they cannot be estimated, with fewer than two data sets or equal ranks on all.
+    One row per method: ``low`` and ``high``, clipped to 1 and the number of methods; NaN if they
+    cannot be estimated, with fewer than two data sets or equal ranks on all.
     """
     from scipy.special import stdtrit
 

@@ -19,20 +19,12 @@ def ratings(errors: pd.DataFrame) -> pd.DataFrame:
     come from the jackknife over data sets with Student's t (Tukey 1958); bootstrap percentiles over
     few data sets are too short.
 
-    Parameters
-    ----------
-    errors
-        Mean errors, of shape (data sets, methods).
-
-    Returns
-    -------
-    ratings
-        Index: the methods. ``win_rate``: share of the other methods that a method beats, mean over
-        data sets; with k methods, it is (k - average rank) / (k - 1). ``elo``: the rating, with
-        mean :data:`MEAN` over the methods. ``elo_low``, ``elo_high``: its 95 % interval, NaN if it
-        cannot be estimated, as that of the rank (``ranks.rank_intervals``): with fewer than two
-        data sets, or if the method has the same rank on all; its rating then varies only with the
-        wins of the others.
+    ``errors`` are mean errors, of shape (data sets, methods). The result has a row per method.
+    ``win_rate``: share of the other methods that a method beats, mean over data sets; with k
+    methods, it is (k - average rank) / (k - 1). ``elo``: the rating, with mean :data:`MEAN` over
+    the methods. ``elo_low``, ``elo_high``: its 95 % interval, NaN if it cannot be estimated, as
+    that of the rank (``ranks.rank_intervals``): with fewer than two data sets, or if the method has
+    the same rank on all; its rating then varies only with the wins of the others.
     """
     from scipy.special import stdtrit
 
@@ -55,15 +47,8 @@ def ratings(errors: pd.DataFrame) -> pd.DataFrame:
 def _strengths(wins: np.ndarray) -> np.ndarray:
     """Maximise the likelihood by Newton's method.
 
-    Parameters
-    ----------
-    wins
-        Wins, of shape (problems, methods, methods); the diagonals do not matter.
-
-    Returns
-    -------
-    strengths
-        Logarithms of the odds, of shape (problems, methods); those of a problem sum to 0.
+    From wins of shape (problems, methods, methods), whose diagonals do not matter, to logarithms of
+    the odds, of shape (problems, methods); those of a problem sum to 0.
     """
     k = wins.shape[1]
     wins = wins + 0.5  # the tie

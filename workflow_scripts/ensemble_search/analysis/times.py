@@ -9,18 +9,10 @@ from ensemble_search.search import progress
 def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFrame:
     """Sum the time of each search over all its runs.
 
-    Parameters
-    ----------
-    observations, manifests
-        See ``Results``.
-
-    Returns
-    -------
-    times
-        Index: searches. ``runs``; mean wall-clock seconds per run: ``fit`` (fitting and
-        predicting), ``suggest`` and ``rest`` (of the jobs: starting workers, reading, writing);
-        ``outside``: share of the three outside fitting; ``hours``: all three, over all runs;
-        ``cpu_hours``: CPU time of all evaluations.
+    One row per search. ``runs``; mean wall-clock seconds per run: ``fit`` (fitting and predicting),
+    ``suggest`` and ``rest`` (of the jobs: starting workers, reading, writing); ``outside``: share
+    of the three outside fitting; ``hours``: all three, over all runs; ``cpu_hours``: CPU time of
+    all evaluations.
     """
     columns = ["runs", "fit", "suggest", "rest", "outside", "hours", "cpu_hours"]
     if observations.empty:
@@ -45,12 +37,7 @@ def time_spent(observations: pd.DataFrame, manifests: pd.DataFrame) -> pd.DataFr
 def total(times: pd.DataFrame, recorded: str) -> str:
     """Describe how long all searches took together; for replays, which part of it is recorded.
 
-    Parameters
-    ----------
-    times
-        Result of :func:`time_spent`.
-    recorded
-        See ``origins.recorded``.
+    ``times`` come from :func:`time_spent`; for ``recorded``, see ``origins.recorded``.
     """
     runs = times["runs"]
     own = (runs * (times["suggest"] + times["rest"])).sum()

@@ -15,14 +15,9 @@ POINTS = 60
 
 
 def batches(settings: Mapping[str, Any], evaluations: int) -> list[int]:
-    """Return the sizes of a search's batches, in order; they sum to ``evaluations``.
+    """Return the sizes of the batches of a run, in order; they sum to ``evaluations``.
 
-    Parameters
-    ----------
-    settings
-        Settings of the search in a study: ``optimizer`` and its settings.
-    evaluations
-        Evaluations of a run.
+    ``settings`` has the ``optimizer`` and its settings.
     """
     optimizer = plugins.make("optimizers", settings, "optimizer", "searches")
     sizes: list[int] = []
@@ -57,14 +52,8 @@ def ends(suggest: np.ndarray, fit: np.ndarray, sizes: list[int]) -> np.ndarray:
     """Compute when each evaluation and all earlier ones are done, in seconds, of shape (n,).
 
     A batch begins when the previous one is done; its suggestions are made one after the other, then
-    fitted concurrently.
-
-    Parameters
-    ----------
-    suggest, fit
-        Seconds of each evaluation, of shape (n,).
-    sizes
-        Sizes of the batches.
+    fitted concurrently. ``suggest`` and ``fit`` are the seconds of each evaluation, of shape (n,),
+    and ``sizes`` those of the batches.
     """
     result, now, place = np.empty(len(fit)), 0.0, 0
     for size in sizes:
@@ -76,17 +65,9 @@ def ends(suggest: np.ndarray, fit: np.ndarray, sizes: list[int]) -> np.ndarray:
 
 
 def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
-    """Average test losses over wall-clock time.
+    """Average test losses over wall-clock time, for ``sizes`` from :func:`side_by_side`.
 
-    Parameters
-    ----------
-    sizes
-        Result of :func:`side_by_side`.
-
-    Returns
-    -------
-    curves
-        As returned by :func:`over_time`, with ``workers`` (the largest batch).
+    As :func:`over_time`, with ``workers`` (the largest batch).
     """
     done: dict[tuple, np.ndarray] = {}
     for key, run in _runs(results.observations):
@@ -111,19 +92,12 @@ def _runs(observations: pd.DataFrame):
 def over_time(results: Results, done: Mapping[tuple, np.ndarray]) -> pd.DataFrame:
     """Average test losses over seconds.
 
-    Parameters
-    ----------
-    done
-        By (data set, search, repeat): seconds until each evaluation is done, of shape (n,),
-        ascending.
-
-    Returns
-    -------
-    curves
-        One row per data set, method and point in time: ``seconds``, ``mean``, ``std`` (of the test
-        loss over repeats; a run without a model yet is treated as in ``Losses.with_failures``, and
-        a finished run keeps its last loss), ``models`` (share of the runs that have one), and
-        ``end`` (mean seconds of a whole run). Data sets without any seconds have no rows.
+    ``done`` has, by (data set, search, repeat), the seconds until each evaluation is done, of shape
+    (n,), ascending. The result has one row per data set, method and point in time: ``seconds``,
+    ``mean``, ``std`` (of the test loss over repeats; a run without a model yet is treated as in
+    ``Losses.with_failures``, and a finished run keeps its last loss), ``models`` (share of the runs
+    that have one), and ``end`` (mean seconds of a whole run). Data sets without any seconds have no
+    rows.
     """
     compared = results.compared
     nothing = pd.Series([np.nan])

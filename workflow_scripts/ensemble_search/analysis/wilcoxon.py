@@ -66,20 +66,10 @@ def _exact(difference: np.ndarray) -> float:
 def compare(final: pd.DataFrame, reference: str) -> pd.DataFrame:
     """Test every method against the reference on each data set, over paired repeats.
 
-    Parameters
-    ----------
-    final
-        Errors, index (dataset, repeat), one column per method.
-    reference
-        The column to compare the others with.
-
-    Returns
-    -------
-    tests
-        Columns ``dataset``, ``method``, ``pairs``, ``difference`` (mean error of the method minus
-        that of the reference), ``p``, and ``outcome``, from the reference's point of view:
-        ``better`` (the reference has the lower mean and rank sum, and p <= ALPHA), ``same`` or
-        ``worse``.
+    ``final`` are errors, index (dataset, repeat), one column per method. The columns of the result
+    are ``dataset``, ``method``, ``pairs``, ``difference`` (mean error of the method minus that of
+    the reference), ``p`` and ``outcome``, from the reference's point of view: ``better`` (the
+    reference has the lower mean and rank sum, and p <= ALPHA), ``same`` or ``worse``.
     """
     rows = []
     for dataset, group in final.groupby(level="dataset", sort=False):
@@ -99,19 +89,11 @@ def one_sample(final: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
     The one-sample signed-rank test also assumes that the errors of the repeats are symmetric about
     their median, which holds for paired differences but not for a comparison with a constant.
 
-    Parameters
-    ----------
-    final
-        Errors, index (dataset, repeat), one column per method.
-    values
-        Error of the single run, by data set; data sets without one are left out.
-
-    Returns
-    -------
-    tests
-        Columns as in :func:`compare`, but ``difference`` is the method's mean error minus the
-        number, and ``outcome`` is from the method's point of view: ``better`` if its mean and rank
-        sum are lower and p <= ALPHA.
+    ``final`` are errors, index (dataset, repeat), one column per method; ``values`` are the errors
+    of the single runs, by data set. Data sets without one are left out. The result is that of
+    :func:`compare`, but ``difference`` is the method's mean error minus the number, and ``outcome``
+    is from the method's point of view: ``better`` if its mean and rank sum are lower and p <=
+    ALPHA.
     """
     rows = []
     for dataset, group in final.groupby(level="dataset", sort=False):
@@ -144,20 +126,10 @@ def counts(tests: pd.DataFrame) -> pd.DataFrame:
 def over_datasets(errors: pd.DataFrame, method: str) -> pd.DataFrame:
     """Compare ``method`` with every other one, paired over data sets.
 
-    Parameters
-    ----------
-    errors
-        Mean errors, shape (data sets, methods).
-    method
-        The method to compare the others with.
-
-    Returns
-    -------
-    tests
-        Index: the other methods; ``difference`` (the other method's mean minus that of ``method``);
-        ``lower``, ``equal`` and ``higher`` (numbers of data sets on which the error of ``method``
-        is so); ``p`` (of the signed-rank test over data sets); ``p_holm`` (adjusted for all
-        comparisons by Holm's method).
+    ``errors`` are mean errors, shape (data sets, methods). One row per other method: ``difference``
+    (its mean minus that of ``method``); ``lower``, ``equal`` and ``higher`` (numbers of data sets
+    on which the error of ``method`` is so); ``p`` (of the signed-rank test over data sets);
+    ``p_holm`` (adjusted for all comparisons by Holm's method).
     """
     others = errors.columns.drop(method)
     difference = errors[others].sub(errors[method], axis=0).round(DIGITS)

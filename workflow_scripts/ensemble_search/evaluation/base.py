@@ -62,19 +62,10 @@ class Evaluator(Protocol):
     def __exit__(self, *exception) -> None: ...
 
     def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
-        """Evaluate a configuration.
+        """Evaluate a configuration, its active hyperparameters by name.
 
-        Parameters
-        ----------
-        values
-            The active hyperparameters by name.
-        fidelity
-            Share of the training rows to fit on, in (0, 1]: ``data.rows.share_of_rows``.
-
-        Raises
-        ------
-        EvaluatorError
-            If no configuration can be evaluated.
+        ``fidelity`` is the share of the training rows to fit on, in (0, 1]:
+        ``data.rows.share_of_rows``. Raises EvaluatorError if no configuration can be evaluated.
         """
         ...
 

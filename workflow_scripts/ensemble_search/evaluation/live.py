@@ -123,13 +123,9 @@ class LiveEvaluator:
         global random state, working directory, environment and data. The limits apply to the whole
         evaluation, including all folds.
 
-        Raises
-        ------
-        UserError
-            If the memory limit is too low for the worker itself.
-        EvaluatorError
-            If no worker starts or survives, if the system has too little memory for a worker within
-            its limit, or after :meth:`cancel`. Failures of a configuration are results, not errors.
+        Raises UserError if the memory limit is too low for the worker itself. Raises EvaluatorError
+        if no worker starts or survives, if the system has too little memory for a worker within its
+        limit, or after :meth:`cancel`. Failures of a configuration are results, not errors.
         """
         self._id += 1
         request = json.dumps(

@@ -116,12 +116,7 @@ class WorkerProcess:
     ) -> tuple[dict[str, Any], bytearray]:
         """Wait for a message; regularly call ``check``, which raises to stop waiting.
 
-        Raises
-        ------
-        EOFError
-            If the worker has died.
-        ValueError
-            If anything other than the expected message arrives.
+        Raises EOFError if the worker has died, ValueError if any but the expected message arrives.
         """
         received, step = bytearray(), FIRST_STEP
         due = time.monotonic() + step

@@ -34,17 +34,9 @@ class About(Stored):
 class Store:
     """Evaluations on one split under the same conditions, one file each.
 
-    Parameters
-    ----------
-    folder
-        Folder of the evaluations with the same fingerprint (data, space, limits, threads, versions,
-        code).
-    problem
-        Problem type.
-    shapes
-        Shapes (n_samples, n_columns) of the stored validation and test predictions.
-    check
-        Called before an evaluation is stored; if it raises, the evaluation is not stored.
+    Those of a folder have the same fingerprint (data, space, limits, threads, versions, code).
+    ``shapes`` are those, (n_samples, n_columns), of the stored validation and test predictions.
+    ``check`` is called before an evaluation is stored; if it raises, the evaluation is not stored.
     """
 
     def __init__(
@@ -102,18 +94,9 @@ class Store:
 class SharedEvaluator:
     """Look up evaluations in a table and a store; fit those in neither; an ``Evaluator``.
 
-    If another search is fitting a configuration, wait for its result.
-
-    Parameters
-    ----------
-    evaluator
-        Evaluator that fits.
-    store
-        The store, to which fitted evaluations are added.
-    patience
-        Seconds to wait for another search that seems to be fitting before fitting here.
-    table
-        A table of evaluations under the same conditions.
+    The table has evaluations under the same conditions; fitted evaluations are added to the store.
+    If another search is fitting a configuration, wait for its result, but at most ``patience``
+    seconds.
     """
 
     def __init__(

@@ -11,12 +11,7 @@ from ensemble_search.evaluation.base import Evaluation, Evaluator
 class SideBySide:
     """Evaluate at most one configuration per evaluator at a time; a context manager.
 
-    On exit, unfinished evaluations are cancelled.
-
-    Parameters
-    ----------
-    evaluators
-        At least one. A single evaluator runs in the calling thread.
+    A single evaluator runs in the calling thread. On exit, unfinished evaluations are cancelled.
     """
 
     def __init__(self, evaluators: Sequence[Evaluator]):

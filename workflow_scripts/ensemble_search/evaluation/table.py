@@ -105,11 +105,8 @@ class Table:
     def read(cls, folder: Path) -> "Table":
         """Read a table and check everything except its losses; see :meth:`check_losses`.
 
-        Raises
-        ------
-        Unusable
-            If a file is missing, damaged or not the one that ``table.json`` was written with, or if
-            its content is impossible (``evaluation.table_checks``).
+        Raises Unusable if a file is missing, damaged or not the one that ``table.json`` was written
+        with, or if its content is impossible (``evaluation.table_checks``).
         """
         about = manifest(folder)
         check(folder)
@@ -176,17 +173,9 @@ class Table:
     ) -> None:
         """Check that the evaluations match a search.
 
-        Parameters
-        ----------
-        space, data, limits
-            The search's space name, checksum of the split's arrays, and limits per evaluation.
-        shapes
-            Shapes (n_samples, n_columns) of its stored validation and test predictions.
-
-        Raises
-        ------
-        UserError
-            If they have another space, split or limits, with one line that names the differences.
+        ``data`` is the checksum of its split's arrays; ``shapes`` are those, (n_samples,
+        n_columns), of its stored validation and test predictions. Raises UserError if space, split
+        or limits differ, with one line that names the differences.
         """
         differ = ["data or split are others"] if self.manifest["data"] != data else []
         differ += unlike(self.manifest, space, limits)
@@ -197,17 +186,9 @@ class Table:
             raise UserError(f"the table '{self.folder}' is not of this study: {'; '.join(differ)}")
 
     def check_space(self, make: Callable[[Sequence[Mapping[str, Any]]], Any]) -> None:
-        """Check that all configurations belong to the space.
+        """Check that all configurations belong to the space with this method ``configurations``.
 
-        Parameters
-        ----------
-        make
-            Method ``configurations`` of the table's space.
-
-        Raises
-        ------
-        Unusable
-            With the first row that does not.
+        Raises Unusable with the first row that does not.
         """
         table_checks.check_space(self.folder / OBSERVATIONS, self.configurations, make)
 
@@ -219,15 +200,8 @@ class Table:
     def check_losses(self, labels: np.ndarray) -> None:
         """Check that the errors are the losses of the predictions, once per set of labels.
 
-        Parameters
-        ----------
-        labels
-            Validation labels of the split, of shape (n_validation,).
-
-        Raises
-        ------
-        Unusable
-            With the first row whose error is not its loss.
+        ``labels`` are the validation labels of the split, of shape (n_validation,). Raises Unusable
+        with the first row whose error is not its loss.
         """
         if labels.tobytes() in self._compared:
             return
@@ -244,10 +218,7 @@ class Table:
     def check_classes(self, number: int) -> None:
         """Check that predictions have this number of classes (0: regression).
 
-        Raises
-        ------
-        Unusable
-            If they have a different number of columns.
+        Raises Unusable if they have a different number of columns.
         """
         columns = tasks.problem(self.manifest.get("metric", "error")).columns(number)
         if self.validation.shape[2] != columns:
@@ -257,10 +228,7 @@ class Table:
     def row(self, values: Mapping[str, Any], fidelity: float) -> int:
         """Return the position of an evaluation.
 
-        Raises
-        ------
-        UserError
-            If it is not in the table.
+        Raises UserError if it is not in the table.
         """
         row = self.rows.get(key(values, fidelity))
         if row is not None:
@@ -284,12 +252,8 @@ def glance(folder: Path) -> dict[str, Any]:
     """Read the ``table.json`` of a table, and check that its other files exist and are complete.
 
     The result also has ``fidelities``, the number of configurations at each fidelity, and
-    ``usable``, the number that succeeded on all training rows.
-
-    Raises
-    ------
-    Unusable
-        With the first file that is missing or damaged; :func:`check` detects changed bytes.
+    ``usable``, the number that succeeded on all training rows. Raises Unusable with the first file
+    that is missing or damaged; :func:`check` detects changed bytes.
     """
     about = manifest(folder)
     try:
@@ -329,18 +293,10 @@ def checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def mapped(folder: Path, part: str, rows: int, failed: np.ndarray | None = None) -> np.ndarray:
-    """Memory-map the predictions of the ``rows`` evaluations of a search or table.
+    """Memory-map the predictions of the ``rows`` evaluations of a search or table, read-only.
 
-    Parameters
-    ----------
-    failed
-        Which evaluations of a search failed, bool, of shape (rows,): their predictions are set to
-        NaN, as in tables.
-
-    Returns
-    -------
-    predictions
-        float32, of shape (rows, n_samples, n_columns); read-only.
+    float32, of shape (rows, n_samples, n_columns). ``failed`` marks the evaluations of a search
+    that failed, bool, of shape (rows,): their predictions are set to NaN, as in tables.
     """
     path = folder / f"predictions-{part}.npy"
     array = files.read_npy(path, map_only=True)
@@ -372,15 +328,7 @@ def key(values: Mapping[str, Any], fidelity: float) -> tuple[frozenset, float]:
 
 
 class TableEvaluator:
-    """Look up evaluations in a table; an ``Evaluator``.
-
-    Parameters
-    ----------
-    table
-        The table.
-    problem
-        Problem type.
-    """
+    """Look up evaluations in a table; an ``Evaluator``."""
 
     def __init__(self, table: Table, problem: Problem):
         self._table, self._problem = table, problem
@@ -401,10 +349,7 @@ class TableEvaluator:
     def evaluate(self, values: Mapping[str, Any], fidelity: float = 1.0) -> Evaluation:
         """Return the measurements from when the configuration was evaluated.
 
-        Raises
-        ------
-        UserError
-            If the table has no such entry.
+        Raises UserError if the table has no such entry.
         """
         row = self._table.row(values, fidelity)
         measured = {name: column[row] for name, column in self._table.columns.items()}

@@ -91,12 +91,7 @@ def check_space(path: Path, configurations: Sequence[Mapping], make: Callable) -
 def check_predictions(path: Path, stored: np.ndarray, statuses: Sequence[str], task: str) -> None:
     """Check that predictions are numbers or probabilities if, and only if, the status is ok.
 
-    Parameters
-    ----------
-    path
-        File of the predictions.
-    stored
-        Predictions, of shape (n_entries, n_samples, n_columns).
+    They are of shape (n_entries, n_samples, n_columns).
     """
     if not all(stored.shape[1:]):
         raise Unusable(path, f"its shape {stored.shape} has no predictions", REMEDY)
@@ -130,18 +125,9 @@ def check_losses(
     labels: np.ndarray,
     problem: Problem,
 ) -> None:
-    """Check that errors are the losses of the stored predictions.
+    """Check that errors are the losses, by the problem's metric, of the stored predictions.
 
-    Parameters
-    ----------
-    path
-        The file with the column ``error``.
-    stored
-        Validation predictions, of shape (n_entries, n_validation, n_columns).
-    labels
-        Validation labels, of shape (n_validation,).
-    problem
-        Problem with the metric of the errors.
+    The predictions are of shape (n_entries, n_validation, n_columns), the labels (n_validation,).
     """
     slack = TOLERANCE * max(1.0, problem.metric.worst)
     for row in np.flatnonzero(_ok(columns)).tolist():

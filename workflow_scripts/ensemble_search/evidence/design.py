@@ -17,20 +17,9 @@ PARTS = {"searches": ("optimizers", "optimizer"), "ensembles": ("ensembles", "ty
 
 
 def lines(study: Mapping[str, Any], searched: bool) -> list[str]:
-    """Describe data sets, split, repeats, budget, limits, methods and other measurements.
+    """Describe data, split, repeats, budget, limits, methods and further measurements in Markdown.
 
-    Parameters
-    ----------
-    study
-        Content of ``study.json``.
-    searched
-        Whether there are rows of searches. Without them, only the design of the other measurements
-        is described.
-
-    Returns
-    -------
-    lines
-        Markdown.
+    Without rows of searches (``searched``), only the design of the other measurements is described.
     """
     items = list(_items(study, searched))
     if not items:

@@ -25,18 +25,10 @@ ALT = "Differences in test error with their 95 % intervals; evidence/findings.cs
 def table(evidence: Mapping[str, Evidence]) -> pd.DataFrame:
     """Compare the methods of the studies :data:`QUESTIONS` with their references.
 
-    Parameters
-    ----------
-    evidence
-        See ``ledger.page``.
-
-    Returns
-    -------
-    table
-        One row per study and method: ``error``, the mean difference in test error from the
-        ``reference``, its interval (``error_low``, ``error_high``) and ``detectable`` of
-        ``effects.intervals``, in points where errors are shares; ``digits`` to show; the numbers of
-        ``datasets``, and of ``repeats``, of which some may not be ``done``.
+    One row per study and method: ``error``, the mean difference in test error from the
+    ``reference``, its interval (``error_low``, ``error_high``) and ``detectable`` of
+    ``effects.intervals``, in points where errors are shares; ``digits`` to show; the numbers of
+    ``datasets``, and of ``repeats``, of which some may not be ``done``.
     """
     found = []
     for name in QUESTIONS:

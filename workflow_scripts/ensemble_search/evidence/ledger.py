@@ -71,17 +71,10 @@ DEFINITIONS = (
 
 
 def page(evidence: Mapping[str, Evidence]) -> str:
-    """Write the page.
+    """Write the page, in Markdown.
 
-    Parameters
-    ----------
-    evidence
-        Content of ``study.json``, and rows of ``runs.csv`` and ``measured.csv``, by study name.
-
-    Returns
-    -------
-    text
-        Markdown.
+    ``evidence`` has, by study name, the content of ``study.json`` and the rows of ``runs.csv`` and
+    ``measured.csv``.
     """
     counts, sections = [], []
     for paper in PAPERS:

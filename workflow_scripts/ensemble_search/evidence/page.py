@@ -25,20 +25,10 @@ def page(
     rows: Iterable[Mapping[str, str]],
     beside: Iterable[Mapping[str, str]] = (),
 ) -> str:
-    """Write the page.
+    """Write the page, in Markdown, from ``study.json``, ``runs.csv`` and ``measured.csv``.
 
-    Parameters
-    ----------
-    study
-        Content of ``study.json``.
-    rows, beside
-        Content of ``runs.csv`` and ``measured.csv``.
-
-    Returns
-    -------
-    text
-        Markdown. Stale rows are counted in the first line and otherwise ignored; repeats count only
-        if all methods have a row. Without such rows, measured data sets are counted.
+    Stale rows are counted in the first line and otherwise ignored; repeats count only if all
+    methods have a row. Without such rows, measured data sets are counted.
     """
     rows, beside = list(rows), [row for row in beside if not row["stale"]]
     table = _whole(study, rows)
@@ -89,19 +79,11 @@ def page(
 
 
 def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Compare the methods of a study with its reference.
+    """Compare the methods of a study with its reference; for the parameters, see :func:`page`.
 
-    Parameters
-    ----------
-    study, rows
-        See :func:`page`.
-
-    Returns
-    -------
-    differences
-        See ``effects.intervals``: one row per method, from means over divisions if the study has
-        any. Empty with fewer than two data sets. ``attrs`` has the ``reference`` and the number of
-        ``datasets``.
+    As ``effects.intervals``: one row per method, from means over divisions if the study has any.
+    Empty with fewer than two data sets. ``attrs`` has the ``reference`` and the number of
+    ``datasets``.
     """
     table = _whole(study, rows)
     found = pd.DataFrame()

@@ -79,20 +79,9 @@ DIGITS = 6
 
 
 def numbers(study: Mapping[str, Any], recorded: Mapping[str, Any]) -> dict[str, str]:
-    """Return, by method, a digest of the recorded numbers of its parts.
+    """Return, by method, a digest of the numbers of its parts in ``tests/recorded/numbers.json``.
 
-    Parameters
-    ----------
-    study
-        In the format of ``analysis.load.load``.
-    recorded
-        Content of ``tests/recorded/numbers.json``.
-
-    Raises
-    ------
-    UserError
-        If the optimizer, its diversity surrogate or the ensemble of a method has no recorded
-        numbers.
+    Raises UserError if the optimizer, its diversity surrogate or the ensemble of a method has none.
     """
     found = {}
     for method, parts in study["methods"].items():
@@ -153,10 +142,7 @@ def replayed(study: Mapping[str, Any]) -> str | None:
 def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     """Return the checksums of a replay's existing tables, by data set and split.
 
-    Raises
-    ------
-    UserError
-        If a ``table.json`` cannot be read.
+    Raises UserError if a ``table.json`` cannot be read.
     """
     folder, found = replayed(study), {}
     for dataset in study["datasets"] if folder else ():
@@ -293,10 +279,8 @@ def text(value: Any) -> str:
 def read(folder: Path) -> list[dict[str, str]]:
     """Read the rows of ``evidence/<study>``; empty without a file.
 
-    Raises
-    ------
-    UserError
-        If a line has columns other than :data:`COLUMNS` and, optionally, :data:`OPTIONAL`.
+    Raises UserError if a line has columns other than :data:`COLUMNS` and, optionally,
+    :data:`OPTIONAL`.
     """
     path = folder / FILE
     if not path.exists():
@@ -315,22 +299,11 @@ def merge(
     current: Mapping[str, str],
     there: Mapping[tuple[str, str], str] | None = None,
 ) -> list[dict[str, str]]:
-    """Replace rows of the same run by new ones, and mark stale rows.
+    """Replace old rows of the same run by new ones, mark stale rows, and sort by :data:`KEY`.
 
-    Parameters
-    ----------
-    old, new
-        Existing and new rows.
-    current
-        Result of :func:`numbers`. Rows with other numbers, or of methods not in it, are stale.
-    there
-        Result of :func:`tables`. Rows from another table are stale, too; rows whose table is
-        missing are not. Default: empty.
-
-    Returns
-    -------
-    rows
-        Sorted by data set, repeat and method.
+    Rows are stale if their numbers are not ``current`` (:func:`numbers`) or if they are from
+    another table than is ``there`` (:func:`tables`; empty by default); rows whose table is missing
+    are not.
     """
     merged = {tuple(row[key] for key in KEY): dict(row) for row in [*old, *new]}
     for row in merged.values():
@@ -363,11 +336,8 @@ def missing(
 ) -> list[tuple[int, str]]:
     """List the repeats of data sets that lack a current row of some method.
 
-    Returns
-    -------
-    missing
-        Pairs (repeat, data set).
-        Ordered by repeat: all data sets of repeat 0, then of repeat 1, and so on.
+    Pairs (repeat, data set), ordered by repeat: all data sets of repeat 0, then of repeat 1, and so
+    on.
     """
     there = {tuple(row[key] for key in KEY) for row in content if not row["stale"]}
     return [

@@ -44,10 +44,7 @@ def values(study: Mapping[str, Any], name: str) -> dict[str, Any]:
 def errors(name: str) -> pd.DataFrame:
     """Return an entry of errors by data set and method as a data frame.
 
-    Returns
-    -------
-    errors
-        Columns ``dataset``, ``method``, ``mean``, ``std``: fractions.
+    The columns are ``dataset``, ``method``, ``mean`` and ``std``: fractions.
     """
     values = entry(name)["values"]
     rows = [(d, m, *pair) for d, methods in values.items() for m, pair in methods.items()]
@@ -56,21 +53,11 @@ def errors(name: str) -> pd.DataFrame:
 
 
 def obstacles(study: Mapping[str, Any], name: str, datasets: list[str] | None = None) -> list[str]:
-    """Return the reasons why a study's figures cannot be compared with the printed ones.
+    """Return the reasons why a study cannot be compared with the printed figures of an entry.
 
-    Parameters
-    ----------
-    study
-        ``datasets``, ``budget``, ``repeats``, ``space``, ``split``, ``sources`` of the data sets.
-    name
-        The entry.
-    datasets
-        The paper's data sets that the figure covers; None: all.
-
-    Returns
-    -------
-    reasons
-        Empty if there is no known obstacle.
+    ``study`` has ``datasets``, ``budget``, ``repeats``, ``space``, ``split`` and ``sources``.
+    ``datasets`` are the paper's data sets that the figure covers; None: all. Empty if there is no
+    known obstacle.
     """
     paper = settings(name)
     budget = study["budget"].get("evaluations")
@@ -115,28 +102,16 @@ def verdict(ours: float, theirs: float, error: float) -> str:
 def compare_errors(
     study: Mapping[str, Any], name: str, ours: pd.DataFrame, rows: Mapping[str, float]
 ) -> pd.DataFrame:
-    """Compare mean errors with the printed ones.
+    """Compare mean errors, fractions, with the printed ones of an entry of :func:`errors`.
 
     The standard error of a difference has three parts: our repeats, the paper's repeats, and the
-    rows on which errors were measured, which both drew differently: twice p (1 - p) / rows.
+    ``rows`` of each data set on which errors were measured (such as those of the test part), which
+    both drew differently: twice p (1 - p) / rows. For ``study``, see :func:`obstacles`; ``ours``
+    has ``dataset``, ``method``, ``mean``, ``std`` and ``repeats``.
 
-    Parameters
-    ----------
-    study
-        See :func:`obstacles`.
-    name
-        An entry of :func:`errors`.
-    ours
-        Columns ``dataset``, ``method``, ``mean``, ``std``, ``repeats``; fractions.
-    rows
-        Size of the part of each data set, such as that of the test part.
-
-    Returns
-    -------
-    comparison
-        Rows that exist in both: ``dataset``, ``method``, ``ours``, ``ours_std``, ``published``,
-        ``published_std``, ``difference``, ``error`` (its standard error), ``verdict``
-        (:data:`AGREES`, :data:`DIFFERS`, :data:`INCOMPARABLE`) and ``reason`` of the last.
+    Rows that exist in both: ``dataset``, ``method``, ``ours``, ``ours_std``, ``published``,
+    ``published_std``, ``difference``, ``error`` (its standard error), ``verdict`` (:data:`AGREES`,
+    :data:`DIFFERS`, :data:`INCOMPARABLE`) and ``reason`` of the last.
     """
     paper = errors(name).rename(columns={"mean": "published", "std": "published_std"})
     table = ours.rename(columns={"mean": "ours", "std": "ours_std"}).astype({"dataset": str})
@@ -182,14 +157,7 @@ def caution(study: Mapping[str, Any], name: str, datasets: list[str] | None = No
 def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:
     """Show errors in percent next to the printed ones, data sets × methods.
 
-    Parameters
-    ----------
-    name
-        Stem of the files.
-    comparison
-        Result of :func:`compare_errors`.
-    caption
-        Caption of the table.
+    ``comparison`` comes from :func:`compare_errors`; ``name`` is the stem of the files.
     """
 
     def show(line: dict) -> Cell:

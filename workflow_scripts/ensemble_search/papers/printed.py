@@ -95,32 +95,16 @@ def read(paper: str, file: str) -> Any:
 def entries(paper: str, file: str, kind: type[P]) -> dict[str, P]:
     """Read the entries of a YAML file of a paper by name.
 
-    Raises
-    ------
-    pydantic.ValidationError
-        If an entry does not have the schema of ``kind``.
+    Raises pydantic.ValidationError if an entry does not have the schema of ``kind``.
     """
     return {name: kind.model_validate(entry) for name, entry in read(paper, file).items()}
 
 
 @cache
 def load(paper: str) -> dict[str, dict[str, Any]]:
-    """Read the numbers of a paper.
+    """Read the numbers of a paper, one of :data:`PAPERS`: entries by name, as in the file.
 
-    Parameters
-    ----------
-    paper
-        One of :data:`PAPERS`.
-
-    Returns
-    -------
-    entries
-        Entries by name, as in the file; see :class:`Entry`.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        If an entry does not have that schema.
+    Raises pydantic.ValidationError if one does not have the schema of :class:`Entry`.
     """
     content = read(paper, "published.yaml")
     del content["paper"]

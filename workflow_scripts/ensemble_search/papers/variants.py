@@ -39,20 +39,10 @@ def families(
 ) -> list[list[str]]:
     """Group the methods whose settings are equal except for those under study.
 
-    Parameters
-    ----------
-    study
-        ``searches``, ``ensembles`` and ``methods``, with explicit defaults.
-    free
-        Whether a key of :func:`settings` may differ within a family.
-    member
-        Whether a method with these settings is considered.
-
-    Returns
-    -------
-    families
-        Names of the methods in the order of the study, in families of two or more, largest first. A
-        method with the same settings as another is left out.
+    ``study`` has ``searches``, ``ensembles`` and ``methods``, with explicit defaults. ``free`` says
+    whether a key of :func:`settings` may differ within a family, and ``member`` whether a method
+    with these settings is considered. A family has the names of two or more methods in the order of
+    the study; the largest comes first. A method with the same settings as another is left out.
     """
     groups: dict[str, dict[str, str]] = {}
     for method in study["methods"]:
@@ -71,12 +61,9 @@ def _key(values: dict[str, Any]) -> str:
 def differences(compared: ranks.Comparison, method: str, column: str) -> pd.DataFrame:
     """Compare each variant with ``method``, over data sets and on each data set.
 
-    Returns
-    -------
-    table
-        Index: the other variants; ``difference`` (the variant's mean minus that of ``method``),
-        ``p`` over data sets (Wilcoxon signed-rank), and the numbers of data sets on which the
-        method is significantly ``better``, the ``same`` or ``worse`` over the paired repeats.
+    One row per other variant: ``difference`` (its mean minus that of ``method``), ``p`` over data
+    sets (Wilcoxon signed-rank), and the numbers of data sets on which the method is significantly
+    ``better``, the ``same`` or ``worse`` over the paired repeats.
     """
     final = ranks.final_errors(compared, column)
     over = wilcoxon.over_datasets(ranks.means(final), method)[["difference", "p"]]
@@ -183,15 +170,9 @@ def _tests(compared: ranks.Comparison, base: str, suffix: str, about: str) -> li
 
 
 def printed_significance(entry: str, present: set[str | None]) -> list[str]:
-    """Return the data sets on which the paper calls its difference significant.
+    """Return the data sets on which the paper calls a difference of an ``entry`` significant.
 
-    Parameters
-    ----------
-    entry
-        An entry of published errors.
-    present
-        The paper's names of the existing methods; without both methods of an entry, there is no
-        line.
+    No line unless both methods are among those ``present``, by the paper's names.
     """
     stated = agreement.entry(entry).get("significant")
     if stated is None:
@@ -224,20 +205,11 @@ def error_table(
     suffix: str = "",
     against: pd.DataFrame | None = None,
 ) -> Table:
-    """Show losses, with data sets in rows and methods in columns.
+    """Show losses from ``ranks.spreads``, with data sets in rows and methods in columns.
 
-    Parameters
-    ----------
-    table
-        From ``ranks.spreads``; a method may lack data sets.
-    part
-        ``test`` or ``validation``.
-    losses
-        Format of losses.
-    suffix
-        Suffix of the table's name, if a page has several of a kind.
-    against
-        From :func:`differences`: additional rows at the bottom.
+    A method may lack data sets. ``part`` is ``test`` or ``validation``; ``suffix`` is added to the
+    table's name, if a page has several of a kind. Rows of :func:`differences`, ``against``, are
+    added at the bottom.
     """
     names = {"index": table["dataset"].unique(), "columns": table["method"].unique()}
     mean, std = (

@@ -47,16 +47,8 @@ def code_version(*modules: str) -> str:
     """Hash the code of modules and of everything in this project that they import.
 
     This covers everything below ``workflow_scripts``, and parts from outside with their helpers.
-
-    Parameters
-    ----------
-    modules
-        Module names, such as ``ensemble_search.optimizers.bo`` or ``search`` (a script).
-
-    Returns
-    -------
-    version
-        16 hexadecimal digits.
+    Modules are named as ``ensemble_search.optimizers.bo`` or ``search`` (a script). The version has
+    16 hexadecimal digits.
     """
     digest = hashlib.sha256()
     for path in sorted(_closure(modules)):
@@ -119,10 +111,7 @@ class Guard:
     def check(self) -> None:
         """Check that the code has not changed.
 
-        Raises
-        ------
-        UserError
-            If it has changed; touching or documenting a file does not count.
+        Raises UserError if it has changed; touching or documenting a file does not count.
         """
         stamps = self._look()
         if stamps == self._stamps:

@@ -58,10 +58,7 @@ class UserError(Exception):
 def check_keys(where: str, content: Any, keys: Sequence[str]) -> None:
     """Check that JSON from the command line is a mapping with these keys.
 
-    Raises
-    ------
-    UserError
-        Naming the first missing key.
+    Raises UserError, naming the first missing key.
     """
     if missing := [key for key in keys if not isinstance(content, Mapping) or key not in content]:
         raise UserError(f"{where}: key '{missing[0]}' is missing; needed: {', '.join(keys)}")
@@ -70,10 +67,7 @@ def check_keys(where: str, content: Any, keys: Sequence[str]) -> None:
 def one_for_each(option: str, given: list[Any], n: int, what: str) -> list[Any]:
     """Return the ``n`` values of an option that may be given once for all of them.
 
-    Raises
-    ------
-    UserError
-        If the number of values is neither 1 nor ``n``.
+    Raises UserError if the number of values is neither 1 nor ``n``.
     """
     if len(given) not in (1, n):
         raise UserError(f"{option}: give one, or one for every {what} ({n}), not {len(given)}")

@@ -43,12 +43,8 @@ def atomic(path: str | Path) -> Iterator[Path]:
 
     The folder of ``path`` is created if missing. If the block raises, the temporary file is removed
     and an existing ``path`` is unchanged. The next write of the same ``path`` removes temporary
-    files of killed processes.
-
-    Raises
-    ------
-    UserError
-        If the system denies the write (full disk, no permission): one line naming ``path``.
+    files of killed processes. Raises UserError if the system denies the write (full disk, no
+    permission): one line naming ``path``; as do the functions below, which write so.
     """
     path = Path(path)
     temporary = _beside(path)
@@ -77,12 +73,7 @@ def temporary_folder(path: str | Path) -> Iterator[Path]:
     """Yield a new temporary folder beside ``path``; remove it and its content after the block.
 
     The parent folder is created if missing. The next call with the same ``path`` removes folders of
-    killed processes.
-
-    Raises
-    ------
-    OSError
-        If it cannot be created.
+    killed processes. Raises OSError if it cannot be created.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,14 +89,8 @@ def temporary_folder(path: str | Path) -> Iterator[Path]:
 def write_json(path: str | Path, obj: Any) -> None:
     """Write JSON, indented by two, keys in the given order; reject NaN and infinity.
 
-    A mapping gets the key ``format`` (:data:`FORMAT`).
-
-    Raises
-    ------
-    ValueError, TypeError
-        If ``obj`` is not JSON.
-    UserError
-        As :func:`atomic`.
+    A mapping gets the key ``format`` (:data:`FORMAT`). Raises ValueError or TypeError if ``obj`` is
+    not JSON.
     """
     if isinstance(obj, Mapping):
         obj = {"format": FORMAT, **obj}
@@ -117,12 +102,7 @@ def write_json(path: str | Path, obj: Any) -> None:
 def write_npy(path: str | Path, array: np.ndarray) -> None:
     """Write an array in NumPy's format, in C order, without pickle.
 
-    Raises
-    ------
-    ValueError
-        If the array holds Python objects.
-    UserError
-        As :func:`atomic`.
+    Raises ValueError if the array holds Python objects.
     """
     with atomic(path) as temporary, temporary.open("wb") as file:
         np.save(file, np.asarray(array, order="C"), allow_pickle=False)
@@ -132,11 +112,6 @@ def write_rows(path: str | Path, rows: Sequence[np.ndarray | None], shape: tuple
     """Write float32 arrays of one shape as one array, in NumPy's format.
 
     None becomes zeros that take no disk space: a hole in the file.
-
-    Raises
-    ------
-    UserError
-        As :func:`atomic`.
     """
     with atomic(path) as temporary, temporary.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), *shape)}
@@ -155,11 +130,6 @@ def write_parquet(path: str | Path, table: Any, metadata: Mapping[str, str] | No
     Columns may be NumPy arrays, lists or pyarrow arrays. The index of a frame is not stored.
     ``metadata`` goes into the schema. NaN remains NaN in columns given by name and becomes null in
     columns of a frame, where pandas uses it for missing values.
-
-    Raises
-    ------
-    UserError
-        As :func:`atomic`.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -256,10 +226,7 @@ def reading(path: Path, remedy: str = "") -> Iterator[Path]:
 def read_json(path: str | Path, remedy: str = "") -> dict[str, Any]:
     """Read a mapping from JSON, without ``format``; reject NaN, infinity and repeated keys.
 
-    Raises
-    ------
-    Unusable
-        If the file is missing, is not such a mapping, or has another :data:`FORMAT`.
+    Raises Unusable if the file is missing, is not such a mapping, or has another :data:`FORMAT`.
     """
     with reading(Path(path), remedy):
         text = Path(path).read_text(encoding="utf-8")
@@ -284,12 +251,8 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_npy(path: str | Path, map_only: bool = False) -> np.ndarray:
     """Read an array, or map it from its file; never allocate more bytes than the file has.
 
-    Changes to a mapped array stay in memory.
-
-    Raises
-    ------
-    Unusable
-        If the file is missing, damaged, or holds Python objects.
+    Changes to a mapped array stay in memory. Raises Unusable if the file is missing, damaged, or
+    holds Python objects.
     """
     with reading(Path(path)):
         if map_only:
@@ -314,13 +277,9 @@ def read_npz(
 ) -> dict[str, np.ndarray]:
     """Read arrays, by default all, from a file of uncompressed arrays; see :func:`read_npy`.
 
-    Arrays in ``optional`` are read, too, if the file has them.
-
-    Raises
-    ------
-    Unusable
-        Also if an array is missing or occurs twice, or the file is compressed, declares more bytes
-        than it has, or its entries differ from its directory.
+    Arrays in ``optional`` are read, too, if the file has them. Raises Unusable also if an array is
+    missing or occurs twice, or the file is compressed, declares more bytes than it has, or its
+    entries differ from its directory.
     """
     arrays = {}
     with (
@@ -355,23 +314,12 @@ def read_parquet(
 ) -> "pa.Table":
     """Read columns of a table.
 
-    Parameters
-    ----------
-    columns
-        Name -> ``int64``, ``double`` or ``string``, to which it is cast. Integer columns are valid
-        as ``double``, empty columns as any type.
-    others
-        Columns whose names start with this are read too, unchanged.
-    defaults
-        Values for columns that may be missing.
-    rows
-        Required number of rows; default: any.
+    ``columns`` has their types, to which they are cast: ``int64``, ``double`` or ``string``.
+    Integer columns are valid as ``double``, empty columns as any type. ``defaults`` has values for
+    columns that may be missing. Columns whose names start with ``others`` are read too, unchanged.
 
-    Raises
-    ------
-    Unusable
-        If the file is missing or damaged, a column is missing or has another type, the number of
-        rows differs, or the file has more than :data:`MOST_CELLS` values.
+    Raises Unusable if the file is missing or damaged, a column is missing or has another type, the
+    number of rows is not ``rows``, if given, or the file has more than :data:`MOST_CELLS` values.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -417,11 +365,8 @@ def read_parquet(
 def check(manifest: str | Path, names: Iterable[str] | None = None, remedy: str = "") -> None:
     """Compare files with the checksums in the entry ``files`` of the manifest beside them.
 
-    Raises
-    ------
-    Unusable
-        For the first file (of ``names``, if given) that is missing or differs from the one that the
-        manifest describes. Without a manifest or this entry, nothing is compared.
+    Raises Unusable for the first file (of ``names``, if given) that is missing or differs from the
+    one that the manifest describes. Without a manifest or this entry, nothing is compared.
     """
     for problem in damaged(manifest, names, remedy):
         raise problem

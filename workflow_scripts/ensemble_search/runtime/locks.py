@@ -90,21 +90,13 @@ class Lock:
 def lock(path: str | Path, what: str, wait: bool = False) -> Lock:
     """Lock a file exclusively for this process; create it if missing.
 
-    Parameters
-    ----------
-    what
-        What the lock protects, for the message.
-    wait
-        Wait until the process that holds the kernel lock releases it, with a note on stderr,
-        instead of failing. Does not wait for another host named in the file.
+    ``what`` is what the lock protects, for the message. With ``wait``, wait, with a note on stderr,
+    until the process that holds the kernel lock releases it, but not for another host named in the
+    file.
 
-    Raises
-    ------
-    UserError
-        If another process holds it: names the process and its host, and explains how to free a lock
-        of another host where the file system cannot tell whether it is still held.
-    OSError
-        If the file cannot be written.
+    Raises UserError if another process holds it: names the process and its host, and explains how
+    to free a lock of another host where the file system cannot tell whether it is still held.
+    Raises OSError if the file cannot be written.
     """
     path = Path(path)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -130,14 +122,9 @@ def turn(path: Path, patience: float, check: Callable[[], None]) -> Iterator[Non
     This saves work and protects nothing. Work may be done twice after ``patience``, or where the
     file system has no locks, or none between hosts.
 
-    Parameters
-    ----------
-    path
-        Lock file of this piece of work; its folder is created if missing. Removed afterwards.
-    patience
-        Maximum wait in seconds: the other process may be suspended.
-    check
-        Called while waiting; an exception ends the wait.
+    ``path`` is the lock file of this piece of work; its folder is created if missing, and it is
+    removed afterwards. ``patience`` is the maximum wait in seconds: the other process may be
+    suspended. ``check`` is called while waiting; an exception ends the wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -197,11 +184,8 @@ def _start(process: int) -> str:
 def reaches_all_hosts(path: str | Path, mounts: str | None = None) -> bool:
     """Whether a lock on a file holds on all hosts that can see the file.
 
-    Parameters
-    ----------
-    mounts
-        Mounts of this host, as in ``/proc/self/mountinfo``, which is read by default; systems
-        without it are assumed to use local disks.
+    ``mounts`` are those of this host, by default ``/proc/self/mountinfo``; systems without it are
+    assumed to use local disks.
     """
     try:
         mounts = mounts or Path("/proc/self/mountinfo").read_text(encoding="utf-8")

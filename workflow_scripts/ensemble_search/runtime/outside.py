@@ -53,15 +53,8 @@ def folders() -> list[Path]:
 def use(paths: Sequence[str]) -> None:
     """Use only these folders, in this process and its child processes.
 
-    Parameters
-    ----------
-    paths
-        Relative ones start at the working directory.
-
-    Raises
-    ------
-    UserError
-        One line per folder or file that cannot be used, and per name that is already taken.
+    Relative paths start at the working directory. Raises UserError: one line per folder or file
+    that cannot be used, and per name that is already taken.
     """
     paths = list(dict.fromkeys(os.path.abspath(path) for path in paths))
     if problems := [*_problems(paths)]:
@@ -112,10 +105,7 @@ def plugin_name(file: PurePath) -> str:
 def place(path: PurePath) -> Path | None:
     """Find the file of a module outside this repository; None if there is none.
 
-    Parameters
-    ----------
-    path
-        Path as if beside the built-in ones, such as ``ensemble_search/optimizers/mine.py``.
+    ``path`` is as if beside the built-in ones, such as ``ensemble_search/optimizers/mine.py``.
     """
     if name := within(path):
         return next((f for f in (folder / name for folder in folders()) if f.is_file()), None)

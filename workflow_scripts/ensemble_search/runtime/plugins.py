@@ -53,11 +53,9 @@ def available(kind: str) -> list[str]:
 def load(kind: str, name: str) -> type:
     """Return the class of the plugin ``name`` of folder ``kind``.
 
-    Raises
-    ------
-    UserError
-        If there is no such file (the message suggests the nearest name), its name has a hyphen, it
-        cannot be imported, or it does not define one public subclass of a base of the kind.
+    Raises UserError if there is no such file (the message suggests the nearest name), its name has
+    a hyphen, it cannot be imported, or it does not define one public subclass of a base of the
+    kind.
     """
     if name in SHARED.get(kind, ()):
         return at(address(kind, name))
@@ -102,10 +100,7 @@ def at(place: str) -> type:
 def checked(kind: str, name: str) -> type:
     """Return :func:`load` of a name in the settings, for their validators.
 
-    Raises
-    ------
-    ValueError
-        As :func:`load`, but with the type that pydantic expects.
+    Raises ValueError as :func:`load`, but with the type that pydantic expects.
     """
     try:
         return load(kind, name)
@@ -116,17 +111,8 @@ def checked(kind: str, name: str) -> type:
 def the_class(module, bases: tuple[type, ...] = ()) -> type:
     """Return the one public class that ``module`` itself defines.
 
-    Parameters
-    ----------
-    module
-        The imported module.
-    bases
-        Abstract classes; it must be a complete subclass of one of them. Empty: any class is valid.
-
-    Raises
-    ------
-    UserError
-        If the module defines no public class, several, or one that is not such a subclass.
+    Raises UserError if the module defines no public class, several, or one that is not a complete
+    subclass of one of the ``bases``, abstract classes; without bases, any class is valid.
     """
     where = _shown(Path(module.__file__))
     wanted = " or ".join(c.__name__ for c in bases)
@@ -150,21 +136,9 @@ def the_class(module, bases: tuple[type, ...] = ()) -> type:
 def make(kind: str, settings: Any, key: str, where: str) -> Any:
     """Create the plugin that settings describe, such as ``{"type": "selection", "size": 25}``.
 
-    Parameters
-    ----------
-    kind
-        Folder of the plugin.
-    settings
-        Its name under ``key``, and its fields.
-    key
-        ``optimizer`` or ``type``.
-    where
-        Place of the settings in the study, for messages.
-
-    Raises
-    ------
-    UserError
-        If the name is missing or unknown, or settings are unknown or wrong: one line each.
+    ``settings`` has its name under ``key``, ``optimizer`` or ``type``, and its fields; ``kind`` is
+    its folder. Raises UserError if the name is missing or unknown, or settings are unknown or
+    wrong: one line each, with ``where`` the settings are in the study.
     """
     from pydantic import ValidationError
 

@@ -22,10 +22,7 @@ class Stored(BaseModel):
 def fitting(model: type[BaseModel], content: Any, path: Path, remedy: str = "") -> Any:
     """Return ``content`` if it fits a schema.
 
-    Raises
-    ------
-    Unusable
-        Naming the first key that does not fit.
+    Raises Unusable, naming the first key that does not fit.
     """
     try:
         model.model_validate(content)
@@ -39,9 +36,6 @@ def fitting(model: type[BaseModel], content: Any, path: Path, remedy: str = "") 
 def read_json(path: Path, model: type[BaseModel], remedy: str = "") -> dict[str, Any]:
     """Read a JSON file that fits a schema.
 
-    Raises
-    ------
-    Unusable
-        If it is missing or damaged, or does not fit.
+    Raises Unusable if it is missing or damaged, or does not fit.
     """
     return fitting(model, files.read_json(path, remedy), path, remedy)

@@ -79,10 +79,7 @@ def queue(folder: Path | str = ".") -> list[Job] | None:
 def cancel(comments: Collection[str], folder: Path | str = ".") -> int:
     """Cancel the jobs of a folder that have one of these comments, and wait until they have ended.
 
-    Returns
-    -------
-    jobs
-        Number of cancelled jobs.
+    Returns how many were cancelled.
     """
     left = _numbers(comments, folder) if comments else []
     found = len(left)
@@ -103,16 +100,8 @@ def _numbers(comments: Collection[str], folder: Path | str) -> list[str]:
 def why_ended(message: str, log: str, memory_mb: int, minutes: int, rule: str) -> str:
     """Explain in one line why SLURM ended or rejected a job; empty if ``message`` is not SLURM's.
 
-    Parameters
-    ----------
-    message
-        Message of the plugin.
-    log
-        Text of the job's SLURM log.
-    memory_mb, minutes
-        What the job requested.
-    rule
-        Its rule.
+    ``message`` is the plugin's, ``log`` the text of the job's SLURM log, and ``memory_mb`` and
+    ``minutes`` are what the job requested.
     """
     if found := re.search(r"sbatch failed.*? error message was '(.*?)'\.\n", message, re.DOTALL):
         lines = found[1].strip().splitlines() or ["no reason given"]

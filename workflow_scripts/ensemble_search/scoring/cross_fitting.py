@@ -106,11 +106,9 @@ class Refitting:
     ) -> dict[str, Refit | None]:
         """Fit every configuration once per set of held-out rows, until its first failure.
 
-        Raises
-        ------
-        UserError
-            If the memory limit is too low for the worker, or it does not start; if another job is
-            writing a journal, or it cannot be written; if the code changes during the run.
+        Raises UserError if the memory limit is too low for the worker, or it does not start; if
+        another job is writing a journal, or it cannot be written; if the code changes during the
+        run.
         """
         guard = Guard(*self.modules)
         found: dict[str, list[Record]] = {key: [] for key in wanted}

@@ -21,22 +21,11 @@ from ensemble_search.scoring import ensemble_scores
 
 
 def divide(labels: np.ndarray, n_validation: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw the validation rows of a division, stratified as splits are.
+    """Draw the validation rows of a division, stratified as splits are: bool, of shape (n,).
 
-    Parameters
-    ----------
-    labels
-        Labels of all held-out rows, current validation rows first, of shape (n,): int class codes,
-        or numbers.
-    n_validation
-        Number of current validation rows. The number per class stays the same.
-    rng
-        Generator of the draw.
-
-    Returns
-    -------
-    validation
-        bool, of shape (n,); all others are test rows.
+    ``labels`` are those of all held-out rows, the ``n_validation`` current validation rows first,
+    of shape (n,): int class codes, or numbers. The number per class stays the same; all others are
+    test rows.
     """
     strata = labels if labels.dtype.kind == "i" else np.zeros(len(labels), dtype=int)
     drawn = np.zeros(len(labels), dtype=bool)
@@ -57,29 +46,13 @@ def score(
     """Build the ensembles of all evaluations on random divisions and compute their losses.
 
     The generator of (the pool's seed, d) draws division d, from 1, and its seed for random ties, so
-    all ensembles have the same divisions.
+    all ensembles have the same divisions. No ensemble may refit pipelines. For the pool and the
+    test rows, see ``ensemble_scores.load``; ``weights`` are those of the held-out rows, validation
+    rows first, of shape (n,), equal by default.
 
-    Parameters
-    ----------
-    ensembles
-        Ensembles by name; none may refit pipelines.
-    pool, test_predictions, test_labels
-        See ``ensemble_scores.load``.
-    divisions
-        Number of divisions.
-    weights
-        Weights of the held-out rows, validation rows first, of shape (n,). Default: equal.
-
-    Returns
-    -------
-    scores
-        Columns ``ensemble``, ``division``, ``validation_error`` and ``test_error``; losses are NaN
-        if no evaluation succeeded.
-
-    Raises
-    ------
-    UserError
-        If test predictions of a successful evaluation are not numbers.
+    The columns are ``ensemble``, ``division``, ``validation_error`` and ``test_error``; losses are
+    NaN if no evaluation succeeded. Raises UserError if test predictions of a successful evaluation
+    are not numbers.
     """
     ok = np.flatnonzero(~np.isnan(pool.errors))
     held = np.concatenate([pool.predictions[ok], test_predictions[ok]], axis=1)
@@ -125,17 +98,8 @@ def write(
 ) -> None:
     """Write the scores of a finished search's ensembles to ``output/divisions.parquet``.
 
-    Parameters
-    ----------
-    search, split, seed, of
-        See ``ensemble_scores.load``.
-    job
-        ``divisions``, the number of divisions, and ``ensembles``, settings by name.
-
-    Raises
-    ------
-    UserError
-        From ``plugins.make``, ``ensemble_scores.load`` and :func:`score`.
+    ``job`` has ``divisions``, their number, and ``ensembles``, settings by name; for the others and
+    errors, see ``ensemble_scores.load``, ``plugins.make`` and :func:`score`.
     """
     ensembles = {
         name: plugins.make("ensembles", settings, "type", f"ensembles.{name}")

@@ -175,17 +175,11 @@ def diversity(
     test_predictions: np.ndarray,
     test_labels: np.ndarray,
 ) -> dict[str, Any] | None:
-    """Measure the diversity of the last ensemble's members.
+    """Measure the diversity of the last ensemble's members; for the parameters, see :func:`score`.
 
-    Parameters are those of :func:`score`.
-
-    Returns
-    -------
-    diversity
-        ``iteration`` and, for each of ``validation`` and ``test``, the ``measures`` (in
-        classification) and ``decompositions`` (of weighted means of stored predictions) of
-        ``member_diversity``; None for values undefined with a single member. None if no evaluation
-        succeeded.
+    ``iteration`` and, for each of ``validation`` and ``test``, the ``measures`` (in classification)
+    and ``decompositions`` (of weighted means of stored predictions) of ``member_diversity``; None
+    for values undefined with a single member. None if no evaluation succeeded.
     """
     if not built or (members := built[-1]) is None:
         return None
@@ -209,12 +203,8 @@ def diversity(
 def write_losses(path: Path, iterations: np.ndarray, losses: np.ndarray) -> None:
     """Write losses of individual test samples (``losses.npz``); 0/1 losses take one bit each.
 
-    Parameters
-    ----------
-    iterations
-        Iterations at which the ensemble changed, ascending, of shape (n_changes,).
-    losses
-        Losses, of shape (n_changes, n_test).
+    ``iterations`` are those at which the ensemble changed, ascending, of shape (n_changes,),
+    ``losses`` of shape (n_changes, n_test).
     """
     bits = bool(((losses == 0) | (losses == 1)).all())
     arrays = {
@@ -238,22 +228,10 @@ def write(
     """Write the scores, members, losses and manifest of a finished search's ensemble.
 
     The files in ``output`` are ``scores.parquet``, ``members.parquet``, ``losses.npz`` and, written
-    last, ``ensemble.json``.
-
-    Parameters
-    ----------
-    search, split, seed, of
-        See :func:`load`.
-    settings
-        Settings from the study, such as ``{"type": "selection", "size": 25}``.
-    refits
-        Fields of ``Refitting``, for ensembles that refit pipelines.
-
-    Raises
-    ------
-    UserError
-        From ``plugins.make``, :func:`load` and :func:`score`, or if ``refits`` is missing; raised
-        before anything is written.
+    last, ``ensemble.json``. ``settings`` are those in the study, such as ``{"type": "selection",
+    "size": 25}``; ``refits`` are fields of ``Refitting``, for ensembles that refit pipelines. For
+    the others, see :func:`load`. Raises UserError as ``plugins.make``, :func:`load` and
+    :func:`score`, or if ``refits`` is missing, before anything is written.
     """
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
     pool, test_predictions, test_labels = load(search, split, seed, of)

@@ -46,12 +46,8 @@ class Evaluated:
 def read(folder: Path, space: Space, most: int | None = None, data: str | None = None) -> Evaluated:
     """Read the first ``most`` successful evaluations on all training rows of a search or table.
 
-    They must have the space's task and, if ``data`` is given, the split with this checksum.
-
-    Raises
-    ------
-    UserError
-        If a file is missing, damaged or does not belong to the search.
+    They must have the space's task and, if ``data`` is given, the split with this checksum. Raises
+    UserError if a file is missing, damaged or does not belong to the search.
     """
     problem = PROBLEMS[space.task]
     if (folder / tables.MANIFEST).exists():
@@ -85,23 +81,14 @@ def assess(
 
     Only ``seed`` determines the shuffling: every surrogate is fitted on the same first ``size``
     configurations and predicts the same last ``held_out``, which are in no pair that is fitted.
+    ``max(sizes) + held_out`` must not exceed their number.
 
-    Parameters
-    ----------
-    sizes
-        Numbers of configurations to fit on.
-    held_out
-        Number of configurations to predict; ``max(sizes) + held_out`` must not exceed n.
-
-    Returns
-    -------
-    rows
-        One per size and protocol (:data:`PROTOCOLS`: ``error`` for performance surrogates, the
-        other two for diversity surrogates): ``observations``, ``protocol``, ``pairs`` (number of
-        predictions), ``tau`` (Kendall's tau-b of predicted mean and truth; NaN if either is
-        constant), ``within_1`` and ``within_2`` (share of truths within one and two predicted
-        standard deviations of the mean), ``absolute_error`` and ``spread`` (mean absolute error and
-        mean predicted standard deviation), ``fit_cpu_seconds`` and ``predict_cpu_seconds``.
+    One row per size and protocol (:data:`PROTOCOLS`: ``error`` for performance surrogates, the
+    other two for diversity surrogates): ``observations``, ``protocol``, ``pairs`` (number of
+    predictions), ``tau`` (Kendall's tau-b of predicted mean and truth; NaN if either is constant),
+    ``within_1`` and ``within_2`` (share of truths within one and two predicted standard deviations
+    of the mean), ``absolute_error`` and ``spread`` (mean absolute error and mean predicted standard
+    deviation), ``fit_cpu_seconds`` and ``predict_cpu_seconds``.
     """
     n = len(evaluated.errors)
     if max(sizes) + held_out > n:

@@ -67,19 +67,8 @@ class Budget:
     def within(self, configurations: int, shares: int, table: Path) -> "Budget":
         """Return the budget of a search in a table.
 
-        Parameters
-        ----------
-        configurations
-            Number of the table's configurations that the search may evaluate.
-        shares
-            Number of fidelities at which it may evaluate each.
-        table
-            Folder of the table.
-
-        Raises
-        ------
-        UserError
-            If the budget exceeds the table's evaluations.
+        It may evaluate ``configurations`` of the table, each at a number of ``shares``
+        (fidelities). Raises UserError if the budget exceeds these evaluations.
         """
         entries = configurations * shares
         needed = self.evaluations or (shares == 1 and self.fits) or self.minimum
@@ -102,12 +91,8 @@ class Budget:
     def end(self, records: Sequence[Record]) -> int | None:
         """Return the number of records that exhaust the budget; None if some is left.
 
-        Given records, which come first, are included.
-
-        Raises
-        ------
-        UserError
-            If the evaluations are exhausted before enough have succeeded.
+        Given records, which come first, are included. Raises UserError if the evaluations are
+        exhausted before enough have succeeded.
         """
         own = made(records)
         number = self._end(own)

@@ -11,12 +11,7 @@ from ensemble_search.runtime.code_version import libraries as imported
 def modules(optimizer: dict[str, Any], space: str, metric: str) -> dict[str, list[str]]:
     """List the modules that determine the results of a search.
 
-    Parameters
-    ----------
-    optimizer
-        The optimizer's name, as ``optimizer``, and its settings.
-    space, metric
-        Names of the space and metric.
+    ``optimizer`` is the optimizer's name, as ``optimizer``, and its settings.
     """
     made = plugins.make("optimizers", optimizer, "optimizer", "optimizer")
     return {

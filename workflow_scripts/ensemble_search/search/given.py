@@ -18,19 +18,9 @@ def records(
 ) -> list[Record]:
     """Return a table's evaluations, in order, as the first records of a search.
 
-    Parameters
-    ----------
-    table
-        Table with the same split, space and limits (``Table.check``).
-    labels
-        Validation labels, of shape (n_validation,).
-    shares
-        Fidelities that the optimizer may suggest; evaluations at others are left out.
-
-    Raises
-    ------
-    UserError
-        If a configuration is not in the space, or no evaluation is left.
+    The table must have the same split, space and limits (``Table.check``). ``labels`` are
+    validation labels, of shape (n_validation,). Evaluations at other fidelities than ``shares`` are
+    left out. Raises UserError if a configuration is not in the space, or no evaluation is left.
     """
     evaluator, columns = TableEvaluator(table, problem), table.columns
     entries = list(zip(table.configurations, columns["fidelity"], strict=True))

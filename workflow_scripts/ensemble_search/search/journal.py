@@ -168,22 +168,12 @@ _LINE = create_model(
 class Journal:
     """The evaluations of a search on disk; a context manager that holds the journal's lock.
 
-    Parameters
-    ----------
-    folder
-        Created if missing.
-    fingerprint
-        Fingerprint of the search, as JSON values.
-    shapes
-        Shapes (n_samples, n_columns) of the validation and of the test predictions.
-    wait
-        Whether to wait for another writing process instead of raising.
+    The folder is created if missing. ``fingerprint`` is that of the search, as JSON values;
+    ``shapes`` are those, (n_samples, n_columns), of the validation and of the test predictions.
+    With ``wait``, another writing process is waited for.
 
-    Raises
-    ------
-    UserError
-        On entering: if the journal belongs to another search (the message lists the differences),
-        another process is writing, or the folder cannot be written.
+    Raises UserError on entering if the journal belongs to another search (the message lists the
+    differences), another process is writing, or the folder cannot be written.
     """
 
     def __init__(
@@ -234,10 +224,8 @@ class Journal:
     def append(self, record: Record) -> None:
         """Store one evaluation; on return it survives a crash of the process.
 
-        Raises
-        ------
-        UserError
-            If the disk is full or the folder cannot be written; no partial data remains.
+        Raises UserError if the disk is full or the folder cannot be written; no partial data
+        remains.
         """
         content = asdict(record)
         del content["validation"], content["test"]
@@ -272,12 +260,8 @@ class Journal:
     def share(self, output: Path) -> None:
         """Keep the predictions only in the result files, which hold those of all evaluations.
 
-        If hard links between the folders are impossible, the journal keeps its own copy.
-
-        Parameters
-        ----------
-        output
-            Folder of the results, already on disk.
+        The results must be on disk already. If hard links between the folders are impossible, the
+        journal keeps its own copy.
         """
         with suppress(OSError):
             for name in PREDICTIONS:
@@ -391,10 +375,7 @@ class Journal:
     ) -> Iterator[Record]:
         """Read records up to the first damaged one.
 
-        Parameters
-        ----------
-        predictions
-            Function that reads an evaluation's predictions, given its position and size in bytes.
+        ``predictions`` reads those of an evaluation, given its position and size in bytes.
         """
         crc = self._first_crc()
         for at, line in enumerate(lines):

@@ -25,18 +25,10 @@ def could_change(
     new: Mapping[str, float],
     threads: int = 1,
 ) -> bool:
-    """Whether an evaluation could end differently under other limits.
+    """Whether an evaluation that had this status could end differently under other limits.
 
-    Parameters
-    ----------
-    status
-        Status under the old limits.
-    figures
-        The :data:`FIGURES`, in seconds and MiB.
-    old, new
-        Limits: ``seconds`` (CPU seconds per thread) and ``memory_mb``.
-    threads
-        Threads of the learners; the limit of CPU seconds applies per thread.
+    ``figures`` are the :data:`FIGURES`, in seconds and MiB; limits are ``seconds`` (CPU seconds per
+    thread) and ``memory_mb``.
     """
     if status == "timeout" and new["seconds"] > old["seconds"]:
         return True

@@ -47,12 +47,15 @@ def run(
     check: Callable[[], None] = lambda: None,
     since: float | None = None,
 ) -> list[Record]:
-    """Resume the search in ``journal`` until its budget is exhausted.
+    """Resume the search in ``journal`` until its budget is exhausted; return its evaluations.
 
-    Given evaluations (``search.given``) are the first records of the journal.
+    Given evaluations (``search.given``) are the first records of the journal, which may have more
+    than are within the budget and returned. Results do not depend on the number of evaluators:
+    evaluations are stored in the order of suggestion, not of completion.
 
-    Results do not depend on the number of evaluators: evaluations are stored in the order of
-    suggestion, not of completion.
+    Raises Unusable if a configuration in the journal is not in the space; UserError if the budget's
+    evaluations are exhausted before enough have succeeded, or the optimizer plans nothing;
+    EvaluatorError if an evaluator fails, after storing the evaluations suggested earlier.
 
     Parameters
     ----------
@@ -73,21 +76,6 @@ def run(
         Called before an evaluation is stored; an exception ends the search without storing it.
     since
         Start of the job by ``time.monotonic``; default: now.
-
-    Returns
-    -------
-    records
-        The evaluations within the budget; the journal may have more.
-
-    Raises
-    ------
-    Unusable
-        If a configuration in the journal is not in the space.
-    UserError
-        If the budget's evaluations are exhausted before enough have succeeded, or the optimizer
-        plans nothing.
-    EvaluatorError
-        If an evaluator fails; raised after storing the evaluations suggested earlier.
     """
 
     # Set below, and changed by the functions in between.

@@ -22,16 +22,8 @@ LIMITS = {"timeout": "seconds", "memory": "memory_mb"}
 class Progress:
     """Report after every evaluation, at most once a second; see ``loop.run``.
 
-    Parameters
-    ----------
-    folder
-        Folder of ``progress.json``.
-    job
-        The search's job; ``dataset``, ``search``, ``repeat`` and ``metric`` are used.
-    budget
-        The search's budget.
-    found
-        Evaluations in the journal at the start.
+    ``folder`` is that of ``progress.json``; ``found`` are the evaluations in the journal at the
+    start. Of ``job``, ``dataset``, ``search``, ``repeat`` and ``metric`` are used.
     """
 
     def __init__(self, folder: Path, job: dict[str, Any], budget: Budget, found: list[Record]):
@@ -123,13 +115,7 @@ def amount(state: dict[str, Any]) -> str:
 
 
 def most_failed(counts: Mapping[str, int]) -> str:
-    """Return advice if most evaluations of a search failed; empty otherwise.
-
-    Parameters
-    ----------
-    counts
-        Evaluations by status.
-    """
+    """Return advice if most evaluations of a search, by status, failed; empty otherwise."""
     whole, ok = sum(counts.values()), counts.get(OK, 0)
     if whole <= 2 * ok:
         return ""

@@ -61,14 +61,8 @@ def write_manifest(
 ) -> None:
     """Write ``search.json``; see ``docs/architecture.md``.
 
-    Parameters
-    ----------
-    about
-        Description of the search, and ``resumed_after``.
-    started
-        Start of the job by ``time.monotonic``.
-    written
-        Names of the other files.
+    ``about`` describes the search and has ``resumed_after``; ``started`` is the start of the job by
+    ``time.monotonic``; ``written`` are the names of the other files.
     """
     own = made(records)
     wall = sum(map(seconds, own))

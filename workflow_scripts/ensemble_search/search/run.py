@@ -49,6 +49,10 @@ def run_job(
 ) -> None:
     """Run a search, or resume it from its journal, and write its results.
 
+    Raises UserError if a key of the job is missing or wrong, the split cannot be used, the journal
+    cannot be read or written, the code changes during the run, or a table does not match the job or
+    is too small. Raises EvaluatorError if an evaluator fails.
+
     Parameters
     ----------
     job
@@ -78,15 +82,6 @@ def run_job(
         Start of the job by ``time.monotonic``; default: the start of the process.
     make_evaluator
         Creates the evaluators; default: worker processes.
-
-    Raises
-    ------
-    UserError
-        If a key of the job is missing or wrong, the split cannot be used, the journal cannot be
-        read or written, the code changes during the run, or a table does not match the job or is
-        too small.
-    EvaluatorError
-        If an evaluator fails.
     """
     check_keys("--job", job, JOB)
     if not (split / "split.json").is_file():

@@ -13,16 +13,11 @@ from ensemble_search.search.limits import FIGURES, Limits, unaffected
 
 
 def take_over(journal: Journal) -> None:
-    """Copy the evaluations that a change of limits does not affect to a new journal.
+    """Copy the evaluations that a change of limits does not affect to a new, open, empty journal.
 
     They come from a neighbouring journal that differs only in the limits, up to the first
     evaluation that could end differently. If there is no such journal, the differences from the
     latest one are logged.
-
-    Parameters
-    ----------
-    journal
-        The new journal, open and empty.
     """
     found = list(journal.folder.parent.glob("*/fingerprint.json"))
     others = {p.parent: _fingerprint(p) for p in found if p.parent != journal.folder}

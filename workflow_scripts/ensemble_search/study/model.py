@@ -143,18 +143,9 @@ class Study(Section):
 def load(path: Path | str, overrides: dict[str, Any] | None = None) -> Study:
     """Read and check a study file; afterwards, this process uses the study's folders of plugins.
 
-    Parameters
-    ----------
-    path
-        The YAML file.
-    overrides
-        Values that replace those of the file key by key (``snakemake --config``). Strings are
-        parsed as in a file: ``{"budget": {"evaluations": "50"}}`` is a number.
-
-    Raises
-    ------
-    UserError
-        With one line per mistake: the file, the key, the problem and the fix.
+    ``overrides`` replace values of the file key by key (``snakemake --config``). Strings are parsed
+    as in a file: ``{"budget": {"evaluations": "50"}}`` is a number. Raises UserError with one line
+    per mistake: the file, the key, the problem and the fix.
     """
     return load_extending(path, overrides)[0]
 

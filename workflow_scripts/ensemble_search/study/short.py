@@ -49,10 +49,7 @@ METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 def name_of(file: str, name: str | None) -> str:
     """Return the name of a study of this file: the given one, or the stem without odd characters.
 
-    Raises
-    ------
-    UserError
-        If the name is invalid, or the stem has no usable character.
+    Raises UserError if the name is invalid, or the stem has no usable character.
     """
     if name and not re.fullmatch(NAME, name):
         raise UserError(
@@ -99,24 +96,14 @@ class Table:
 def look_at(
     file: str, target: str, metric: str | None, columns: Mapping[str, Sequence[str]] | None = None
 ) -> Table:
-    """Read a table and its target.
+    """Read a table and its target; for ``columns``, names by role, see ``data.roles``.
 
-    Parameters
-    ----------
-    file, target
-        The table, and the column to predict.
-    metric
-        Loss to minimise. None: the classification error if the target is classes (text, or at most
-        ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
-    columns
-        Names of columns by role; see ``data.roles``.
+    Without a ``metric``, the loss is the classification error if the target is classes (text, or at
+    most ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
 
-    Raises
-    ------
-    UserError
-        If the table or its columns cannot be read; the target is constant; no metric is named
-        although the target may be classes or amounts; or fewer than two classes have enough rows
-        for all parts of a split, or these have fewer than half of the rows.
+    Raises UserError if the table or its columns cannot be read; the target is constant; no metric
+    is named although the target may be classes or amounts; or fewer than two classes have enough
+    rows for all parts of a split, or these have fewer than half of the rows.
     """
     import numpy as np
     import pandas as pd
@@ -220,24 +207,12 @@ def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
 
 
 def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dict[str, Any]:
-    """Choose the section `split` of a study.
+    """Choose the section `split` of a study, given the size of its table.
 
-    Parameters
-    ----------
-    rows, columns
-        Size of the table.
-    seconds
-        Time limit of an evaluation.
-    folds
-        Whether folds can be drawn.
-
-    Returns
-    -------
-    split
-        Folds for a table with few rows, if possible, else 60/20/20 %. If the training rows have
-        more than ``CELLS * seconds`` cells, only a part of them is used, in thousandths; then
-        validation and test rows are a third as many each, but at least ``HELD_OUT`` or a fifth of
-        the table, whichever is less.
+    Folds for a table with few rows, if ``folds`` can be drawn, else 60/20/20 %. If the training
+    rows have more than ``CELLS * seconds`` cells, for that time limit of an evaluation, only a part
+    of them is used, in thousandths; then validation and test rows are a third as many each, but at
+    least ``HELD_OUT`` or a fifth of the table, whichever is less.
     """
     if rows < FEW_ROWS and folds:
         return {"folds": FOLDS}
@@ -270,31 +245,10 @@ def content(
     Probabilities decide between classes. So if the metric counts errors, members are selected by
     their Brier score; studies/rules.yaml tests whether that makes better ensembles.
 
-    Parameters
-    ----------
-    name
-        Name of the study and its data set.
-    file, target
-        The table, and the column to predict.
-    rows, columns
-        Size of the table.
-    metric
-        Loss to minimise, a file in metrics/.
-    minutes
-        Time of the search.
-    cores
-        Number of evaluations side by side; twice as many are suggested at a time, so that no core
-        waits long for the slowest.
-    classes
-        The classes used; default: all.
-    roles_of, groups
-        Names of columns by role, and the number of groups of rows, if any. Folds require that rows
-        have no order, and several groups per fold.
-
-    Raises
-    ------
-    UserError
-        If there is no such metric.
+    The search takes ``minutes``, with an evaluation on each of the ``cores``; twice as many are
+    suggested at a time, so that no core waits long for the slowest. ``classes`` are those used;
+    default: all. ``roles_of`` has names of columns by role. Folds require that rows have no order,
+    and several ``groups`` of rows, if any, per fold. Raises UserError if there is no such metric.
     """
     task = plugins.load("metrics", metric).task
     search: dict[str, Any] = {"optimizer": "divbo"}

@@ -30,24 +30,9 @@ def read(
 ) -> tuple[dict[str, Any], tuple[Path, dict[str, Any]] | None]:
     """Read a study file and merge it with the study that it ``extends``.
 
-    Parameters
-    ----------
-    path
-        The YAML file.
-    overrides
-        Values that replace those of the files, key by key.
-
-    Returns
-    -------
-    content
-        The study, with inherited keys.
-    extended
-        Path and content of the extended study, as in its own file; None if there is none.
-
-    Raises
-    ------
-    UserError
-        If a file cannot be read, or the extended study extends another one itself.
+    ``overrides`` replace values of the files, key by key. Returns the study, with inherited keys,
+    and path and content of the extended study, as in its own file; None if there is none. Raises
+    UserError if a file cannot be read, or the extended study extends another one itself.
     """
     path = Path(path)
     content, overrides = _located(read_yaml(path), path), _located(overrides or {}, path)
@@ -241,10 +226,7 @@ def _text(path: Path) -> str:
 def read_yaml(path: Path) -> dict[str, Any]:
     """Read a YAML file safely.
 
-    Raises
-    ------
-    UserError
-        If it is missing, not YAML, not a mapping, too large, or has a duplicate key.
+    Raises UserError if it is missing, not YAML, not a mapping, too large, or has a duplicate key.
     """
     if path == Path():  # make passes an empty name for a variable without a value
         raise UserError("STUDY (--study): it is empty; name a study file, such as config.yaml")

@@ -55,11 +55,8 @@ def lower_with_more_time() -> dict[str, dict[str, int]]:
 def jumps(least: float) -> list[list[Any]]:
     """List the cells that differ by more than ``least`` between 2 and 4 hours.
 
-    Returns
-    -------
-    cells
-        Table, data set, method, accuracy after 2 and after 4 hours, and the range of the other four
-        cells of the row, without zeros.
+    Table, data set, method, accuracy after 2 and after 4 hours, and the range of the other four
+    cells of the row, without zeros.
     """
     found = []
     for table in TABLES:

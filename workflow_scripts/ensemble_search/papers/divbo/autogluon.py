@@ -105,17 +105,9 @@ COLUMNS = ["dataset", "status", "reason", "validation_error", "test_error"]
 def read(folder: Path, datasets: Iterable[str]) -> pd.DataFrame:
     """Read ``autogluon/<dataset>/scores.json`` in a study's results folder.
 
-    Returns
-    -------
-    runs
-        One row per data set: ``dataset``, ``status`` (``ok``, or the kind of failure), ``reason``
-        (empty if ok), ``validation_error`` and ``test_error`` (NaN unless ok). Empty if there are
-        no such files.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
+    One row per data set: ``dataset``, ``status`` (``ok``, or the kind of failure), ``reason``
+    (empty if ok), ``validation_error`` and ``test_error`` (NaN unless ok). Empty if there are no
+    such files. Raises Unusable if a file is damaged.
     """
     paths = {
         name: layout.path(folder, layout.AUTOGLUON, dataset=name) / "scores.json"

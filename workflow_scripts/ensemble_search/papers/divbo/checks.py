@@ -44,18 +44,9 @@ def outcomes(other: str) -> dict[str, int]:
 def difference(other: str, without: str | None = None) -> dict[str, float]:
     """Return the mean over data sets of another method's error minus DivBO's, with a 95 % interval.
 
-    Parameters
-    ----------
-    other
-        A method of Table 1.
-    without
-        A data set to leave out.
-
-    Returns
-    -------
-    points
-        ``mean``, ``low``, ``high`` in percentage points, by Student's t; ``largest``: the data set
-        with the largest difference; ``share``: its share of the sum.
+    Of the methods of Table 1, perhaps ``without`` a data set: ``mean``, ``low``, ``high`` in
+    percentage points, by Student's t; ``largest``: the data set with the largest difference;
+    ``share``: its share of the sum.
     """
     errors = means()[[other, "DivBO"]].drop(index=[without] if without else [])
     line = effects.intervals(errors, "DivBO", 100).loc[other]
@@ -103,20 +94,9 @@ def needed_correlations(other: str, ratio: float) -> pd.Series:
     """Correlation between runs of DivBO and another method that a significant difference requires.
 
     With the printed standard deviations s and t, the difference of two runs has variance s² + t² -
-    2 r s t.
-
-    Parameters
-    ----------
-    other
-        A method of Table 1.
-    ratio
-        Smallest significant ratio of the mean to the standard deviation of differences.
-
-    Returns
-    -------
-    correlations
-        By data set, ascending, only for those on which DivBO's mean is lower. Rounding is assumed
-        to favour the difference. Above 1, no correlation is high enough.
+    2 r s t. ``ratio`` is the smallest significant one of the mean to the standard deviation of
+    differences. By data set, ascending, only for those on which DivBO's mean is lower. Rounding is
+    assumed to favour the difference. Above 1, no correlation is high enough.
     """
     gap = means()[other] - means()["DivBO"]
     gap = gap[gap > 0] + 2 * ROUNDING
@@ -132,13 +112,10 @@ def needed_correlations(other: str, ratio: float) -> pd.Series:
 def correlation_for(other: str, better: int) -> dict[str, Any]:
     """Correlation of runs, equal on all data sets, at which ``better`` could be significant.
 
-    Returns
-    -------
-    correlations
-        ``normal``: if differences are normally distributed, so that Student's t decides like
-        Wilcoxon's test; ``least``: for any distribution (:func:`least_ratio`); ``impossible``: data
-        sets that no correlation makes significant by t; ``independent``: number of data sets that
-        are significant by t with a correlation of 0.
+    ``normal``: if differences are normally distributed, so that Student's t decides like Wilcoxon's
+    test; ``least``: for any distribution (:func:`least_ratio`); ``impossible``: data sets that no
+    correlation makes significant by t; ``independent``: number of data sets that are significant by
+    t with a correlation of 0.
     """
     from scipy.stats import t
 

@@ -155,12 +155,8 @@ class FinalMembers:
 def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembers:
     """Read the final ensemble of a finished run.
 
-    Raises
-    ------
-    Missing
-        If its members, predictions or validation labels do not exist.
-    Unusable
-        If one of these is damaged.
+    Raises Missing if its members, predictions or validation labels do not exist, and Unusable if
+    one of these is damaged.
     """
     parts = results.study["methods"][method]
     changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
@@ -179,12 +175,8 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembe
 def labels(results: Results, dataset: str, search: str, repeat: int) -> np.ndarray:
     """Read the validation labels of a search's split, int, of shape (n_validation,).
 
-    Raises
-    ------
-    Missing
-        If the file does not exist.
-    Unusable
-        If it is damaged or does not belong to the split.
+    Raises Missing if the file does not exist and Unusable if it is damaged or does not belong to
+    the split.
     """
     folder = layout.split_folder(results.folder, results.study, dataset, search, repeat)
     return results.once(_labels, folder)
@@ -198,12 +190,9 @@ def _labels(split: Path) -> np.ndarray:
 def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
     """Measure the final ensemble of every run.
 
-    Returns
-    -------
-    table
-        One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (number of unique ones),
-        ``disagreement`` and ``diversity`` (means over pairs, NaN for a single member). All three
-        are NaN if a file is missing.
+    One row per run: ``dataset``, ``method``, ``repeat``, ``members`` (number of unique ones),
+    ``disagreement`` and ``diversity`` (means over pairs, NaN for a single member). All three are
+    NaN if a file is missing.
     """
     runs = compared.scores.drop_duplicates(["method", "dataset", "repeat"])
     rows = []

@@ -140,18 +140,9 @@ def _panels(
 def at_each(members: pd.DataFrame, iterations: int) -> list[np.ndarray]:
     """Return the ensemble's members after each iteration, as iterations of their evaluations.
 
-    Parameters
-    ----------
-    members
-        Columns ``iteration`` and ``member``; rows only where the ensemble changed.
-    iterations
-        Number of iterations.
-
-    Returns
-    -------
-    members
-        Entry t: the unique members after t iterations, t = 0 ... iterations; empty before the
-        first success.
+    ``members`` has ``iteration`` and ``member``; rows only where the ensemble changed. Entry t of
+    the result has the unique members after t iterations, t = 0 ... iterations; empty before the
+    first success.
     """
     pairs = np.unique(members[["iteration", "member"]].to_numpy(int), axis=0)
     iteration, starts = np.unique(pairs[:, 0], return_index=True)
@@ -169,29 +160,17 @@ def at_each(members: pd.DataFrame, iterations: int) -> list[np.ndarray]:
 def of_run(
     diversities, errors: np.ndarray, members: pd.DataFrame, first: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Follow one run from an iteration on.
+    """Follow one run from the iteration ``first`` on, at least 2.
 
-    Parameters
-    ----------
-    diversities
-        Function that returns the diversity matrix for rows and columns (iterations).
-    errors
-        Validation error of each evaluation, of shape (n,); NaN if it failed or was fitted on a
-        share of the training rows.
-    members
-        See :func:`at_each`.
-    first
-        The first iteration to analyse, at least 2.
+    ``diversities`` returns the diversity matrix for rows and columns (iterations). ``errors`` has
+    the validation error of each evaluation, of shape (n,); NaN if it failed or was fitted on a
+    share of the training rows. For ``members``, see :func:`at_each`. Returns three arrays for t =
+    first ... n:
 
-    Returns
-    -------
-    minimum
-        For t = first ... n: the lowest diversity between evaluation t and a member of the ensemble
-        after t - 1 iterations; NaN if the error of evaluation t is NaN.
-    fixed
-        The same, but always with the ensemble after first - 1 iterations (text for Figure 1).
-    average
-        Mean validation error of the unique members after t iterations.
+    - the lowest diversity between evaluation t and a member of the ensemble after t - 1 iterations;
+      NaN if the error of evaluation t is NaN
+    - the same, but always with the ensemble after first - 1 iterations (text for Figure 1)
+    - the mean validation error of the unique members after t iterations
     """
     n = len(errors)
     ensembles = at_each(members, n)
@@ -212,11 +191,8 @@ def of_run(
 def follow(results: Results, methods: list[str]) -> pd.DataFrame:
     """Follow the last fifth of every finished run whose files exist.
 
-    Returns
-    -------
-    rows
-        One row per method, data set, repeat and iteration: ``minimum``, ``fixed`` and ``average``
-        of :func:`of_run`.
+    One row per method, data set, repeat and iteration: ``minimum``, ``fixed`` and ``average``, the
+    arrays of :func:`of_run`.
     """
     tables = []
     seen = results.scores[results.scores["method"].isin(methods)]
@@ -262,11 +238,8 @@ def mean_curves(rows: pd.DataFrame) -> pd.DataFrame:
 def summaries(rows: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation over repeats of each run's means.
 
-    Returns
-    -------
-    summary
-        One row per data set and method: ``minimum``, ``minimum_std``, ``fixed``, ``average`` (at
-        the last iteration), ``average_std`` and ``repeats``.
+    One row per data set and method: ``minimum``, ``minimum_std``, ``fixed``, ``average`` (at the
+    last iteration), ``average_std`` and ``repeats``.
     """
     keys = ["dataset", "method", "repeat"]
     runs = rows.groupby(keys, sort=False).agg(

@@ -85,20 +85,10 @@ def _by_dataset(counts: pd.DataFrame, methods: list[str], span: int) -> Table:
 
 
 def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
-    """Mark the iterations at which members or weights change.
+    """Mark the iterations at which members or weights change, bool, of shape (iterations,).
 
-    Parameters
-    ----------
-    members
-        Columns ``iteration``, ``member``, ``weight``; rows for the iterations at which the ensemble
-        was written, whether changed or not.
-    iterations
-        How many there are.
-
-    Returns
-    -------
-    changes
-        bool, of shape (iterations,); the first ensemble is a change.
+    ``members`` has ``iteration``, ``member`` and ``weight``; rows for the iterations at which the
+    ensemble was written, whether changed or not. The first ensemble is a change.
     """
     changed = np.zeros(iterations, dtype=bool)
     before: dict[int, float] = {}
@@ -115,21 +105,11 @@ def changes(members: pd.DataFrame, iterations: int) -> np.ndarray:
 
 
 def effective(members: pd.DataFrame, validation_error: Sequence[float]) -> np.ndarray:
-    """Mark the iterations of effective updates.
+    """Mark the iterations of effective updates, bool, of shape (iterations,).
 
-    An update is effective if members or weights change and the ensemble's validation error falls.
-
-    Parameters
-    ----------
-    members
-        See :func:`changes`.
-    validation_error
-        Error of the ensemble at every iteration; NaN before the first ensemble.
-
-    Returns
-    -------
-    effective
-        bool, of shape (iterations,); the first ensemble does not count.
+    An update is effective if members or weights (see :func:`changes`) change and the ensemble's
+    ``validation_error`` falls, which is given for every iteration, NaN before the first ensemble.
+    The first ensemble does not count.
     """
     error = np.asarray(validation_error, dtype=float).round(DIGITS)
     falls = np.zeros(len(error), dtype=bool)
@@ -140,11 +120,8 @@ def effective(members: pd.DataFrame, validation_error: Sequence[float]) -> np.nd
 def count(results: Results, methods: list[str]) -> pd.DataFrame:
     """Count the effective updates at the end of every finished run.
 
-    Returns
-    -------
-    counts
-        One row per run whose members can be read: ``method``, ``dataset``, ``repeat``, ``last_100``
-        and ``last_50``; NaN unless there are more iterations than that.
+    One row per run whose members can be read: ``method``, ``dataset``, ``repeat``, ``last_100`` and
+    ``last_50``; NaN unless there are more iterations than that.
     """
     rows = []
     made = results.manifests.set_index(["dataset", "search", "repeat"])["evaluations"]

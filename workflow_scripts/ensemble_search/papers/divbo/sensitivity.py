@@ -110,10 +110,7 @@ def _table(grid: pd.DataFrame, part: str, losses: Losses) -> Table:
 def grid(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     """Add ``beta`` and ``tau`` of each method's search to a table of mean losses.
 
-    Returns
-    -------
-    table
-        Sorted by data set (in the study's order), ``beta`` and ``tau``.
+    Sorted by data set (in the study's order), ``beta`` and ``tau``.
     """
     of = {m: variants.settings(study, m) for m in table["method"].unique()}
     for key in ("beta", "tau"):

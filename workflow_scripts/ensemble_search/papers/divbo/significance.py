@@ -47,16 +47,7 @@ def counts_table(
 ) -> Table:
     """Count the data sets where the reference is better, same or worse.
 
-    Parameters
-    ----------
-    tests
-        Results of ``wilcoxon.compare``, by part.
-    reference
-        The method to compare the others with.
-    losses
-        Format of losses by the study's metric.
-    about
-        Subject of the tests.
+    ``tests`` are results of ``wilcoxon.compare``, by part; ``about`` says what they are about.
     """
     counts = {name: wilcoxon.counts(frame) for name, frame in tests.items()}
     methods = next(iter(counts.values())).index

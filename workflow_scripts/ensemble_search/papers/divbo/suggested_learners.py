@@ -98,19 +98,11 @@ def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
 def errors(observations: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation of the validation errors of all learners that a search suggested.
 
-    Learners that were fitted on a share of the training rows are ignored.
+    Failed learners (``error`` NaN) and those fitted on a share of the training rows are ignored.
 
-    Parameters
-    ----------
-    observations
-        Columns ``dataset``, ``search``, ``repeat``, ``error`` (NaN: failed), ``fidelity``.
-
-    Returns
-    -------
-    errors
-        One row per data set and search: ``mean``, ``std`` (over all learners of all repeats,
-        divisor n - 1), ``learners`` (number fitted successfully), ``between`` (standard deviation
-        of the repeats' means) and ``repeats``.
+    One row per data set and search: ``mean``, ``std`` (over all learners of all repeats, divisor n
+    - 1), ``learners`` (number fitted successfully), ``between`` (standard deviation of the repeats'
+    means) and ``repeats``.
     """
     fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
     groups = fitted.groupby(["dataset", "search"], sort=False)
@@ -124,17 +116,8 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
 def beaten(table: pd.DataFrame, random: Mapping[str, np.ndarray]) -> pd.Series:
     """Share of random configurations with a higher error than the suggested learners' mean.
 
-    Parameters
-    ----------
-    table
-        Result of :func:`errors`.
-    random
-        Validation errors of successfully fitted random configurations, by data set.
-
-    Returns
-    -------
-    beaten
-        In [0, 1], one value per row of the table; NaN for data sets without random configurations.
+    In [0, 1], one value per row of a table from :func:`errors`; NaN for data sets without random
+    configurations. ``random`` has the errors of those that were fitted, by data set.
     """
     shares = []
     for dataset, mean in zip(table["dataset"], table["mean"], strict=True):

@@ -204,28 +204,12 @@ KEYS = ["dataset", "protocol", "surrogate", "observations"]
 
 
 def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read the surrogate evaluations of a study.
+    """Read the surrogate evaluations of a study from its folder ``results``.
 
-    Parameters
-    ----------
-    study
-        ``surrogates`` (its section; None: nothing to read), ``datasets``, ``seed``, ``space``.
-    results
-        Folder of the study.
-
-    Returns
-    -------
-    quality
-        One row per data set, surrogate, repeat, size and protocol, with the columns of
-        ``surrogate_quality.assess``. An undefined ``tau`` is 0: a model with constant predictions
-        orders nothing.
-    missing
-        Files that are missing or were made with other settings, with the reason.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
+    Returns their table, and the files that are missing or were made with other settings, with the
+    reason. The table has one row per data set, surrogate, repeat, size and protocol, with the
+    columns of ``surrogate_quality.assess``. An undefined ``tau`` is 0: a model with constant
+    predictions orders nothing. Raises Unusable if a file is damaged.
     """
     jobs: list[tuple[dict, dict]] = []
     if section := study.get("surrogates"):
@@ -250,11 +234,8 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
 def taus(quality: pd.DataFrame) -> pd.DataFrame:
     """Mean, standard deviation (divisor n - 1) and number of repeats of tau.
 
-    Returns
-    -------
-    taus
-        One row per data set, protocol, surrogate and number of observations: ``mean``, ``std``,
-        ``repeats``.
+    One row per data set, protocol, surrogate and number of observations: ``mean``, ``std``,
+    ``repeats``.
     """
     groups = quality.groupby(KEYS, sort=False)["tau"]
     return groups.agg(mean="mean", std="std", repeats="size").reset_index()
@@ -263,11 +244,8 @@ def taus(quality: pd.DataFrame) -> pd.DataFrame:
 def calibration(quality: pd.DataFrame) -> pd.DataFrame:
     """Compare the predicted spread with the error at the largest number of observations.
 
-    Returns
-    -------
-    calibration
-        One row per data set, protocol and surrogate, means over repeats: ``within_1``,
-        ``within_2``, ``absolute_error``, ``spread``, and ``ratio`` of the last two.
+    One row per data set, protocol and surrogate, means over repeats: ``within_1``, ``within_2``,
+    ``absolute_error``, ``spread``, and ``ratio`` of the last two.
     """
     last = quality[quality["observations"] == quality["observations"].max()]
     columns = ["within_1", "within_2", "absolute_error", "spread"]
@@ -278,10 +256,7 @@ def calibration(quality: pd.DataFrame) -> pd.DataFrame:
 def seconds(quality: pd.DataFrame) -> pd.DataFrame:
     """Mean CPU seconds per fit, over data sets and repeats.
 
-    Returns
-    -------
-    seconds
-        One row per surrogate, one column per number of observations.
+    One row per surrogate, one column per number of observations.
     """
     fits = quality.drop_duplicates(["dataset", "surrogate", "repeat", "observations"])
     return fits.pivot_table(

@@ -61,14 +61,9 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
 
 
 def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> Table:
-    """Show the coefficients of determination that correspond to squared errors.
+    """Show the coefficients of determination that correspond to squared ``ranks.final_errors``.
 
-    Parameters
-    ----------
-    final
-        Result of ``ranks.final_errors``.
-    datasets, splits
-        Attributes of ``Results``.
+    ``datasets`` and ``splits`` are those of ``Results``.
     """
     errors = datasets.set_index("dataset")["mean_errors"]
     of_mean = [errors[name].get(splits[repeat], np.nan) for name, repeat in final.index]
@@ -97,19 +92,10 @@ def _where() -> str:
 
 
 def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Average ranks of our and the printed errors, on the data sets and methods of both.
+    """Average ranks of our and the printed errors in a result of ``agreement.compare_errors``.
 
-    Parameters
-    ----------
-    comparison
-        Result of ``agreement.compare_errors``.
-
-    Returns
-    -------
-    ranks
-        Index: the methods that both have on all common data sets; columns ``ours``, ``published``,
-        and ``ours_best``, ``published_best``: data sets on which the method has the lowest mean
-        error.
+    One row per method that both have on all common data sets: ``ours``, ``published``, and
+    ``ours_best``, ``published_best``: data sets on which the method has the lowest mean error.
     """
     wide = comparison.pivot(index="dataset", columns="method", values=["ours", "published"])
     order = list(dict.fromkeys(comparison["method"]))

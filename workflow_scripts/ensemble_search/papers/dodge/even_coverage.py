@@ -153,26 +153,11 @@ MEASURES = ("discrepancy", "centre", "origin")
 
 
 def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Read the measurements of a study's designs.
+    """Read the measurements of a study's designs from its folder ``results``.
 
-    Parameters
-    ----------
-    study
-        ``spread`` (its section; None: nothing to read) and ``seed``.
-    results
-        Folder of the study.
-
-    Returns
-    -------
-    designs
-        One row per design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`.
-    missing
-        Files that are missing or were made with other settings, with the reason.
-
-    Raises
-    ------
-    Unusable
-        If a file is damaged.
+    Returns one row per design: ``sampler``, ``size``, ``sample`` and :data:`MEASURES`; and the
+    files that are missing or were made with other settings, with the reason. Raises Unusable if a
+    file is damaged.
     """
     asked = {**(study.get("spread") or {}), "seed": study.get("seed")}
     jobs = [({"sampler": sampler}, asked) for sampler in SAMPLERS if study.get("spread")]
@@ -186,10 +171,7 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
 def summary(designs: pd.DataFrame) -> pd.DataFrame:
     """Compute medians and quartiles over the designs of each sampler and size.
 
-    Returns
-    -------
-    summary
-        One row per measure, sampler and size: ``lower``, ``median``, ``upper``.
+    One row per measure, sampler and size: ``lower``, ``median``, ``upper``.
     """
     long = designs.melt(["sampler", "size", "sample"], MEASURES, var_name="measure")
     groups = long.groupby(["measure", "sampler", "size"], sort=False)["value"]
@@ -200,11 +182,8 @@ def summary(designs: pd.DataFrame) -> pd.DataFrame:
 def slopes(summary: pd.DataFrame) -> pd.Series:
     """Fit lines to log median over log size, from a tenth of the largest size on.
 
-    Returns
-    -------
-    slopes
-        By measure and sampler: -1/2 if medians shrink like 1 / sqrt(k), -1 if like 1 / k. NaN if
-        there are fewer than 2 sizes or a median is 0.
+    By measure and sampler: -1/2 if medians shrink like 1 / sqrt(k), -1 if like 1 / k. NaN if there
+    are fewer than 2 sizes or a median is 0.
     """
     late = summary[10 * summary["size"] >= summary["size"].max()]
 
@@ -218,18 +197,10 @@ def slopes(summary: pd.DataFrame) -> pd.Series:
 
 
 def uniform_medians(sizes: np.ndarray) -> pd.DataFrame:
-    """Compute the exact medians of independent uniform points.
+    """Compute the exact medians of independent uniform points, by number of points and measure.
 
-    Parameters
-    ----------
-    sizes
-        Numbers of points.
-
-    Returns
-    -------
-    medians
-        Index: the sizes; one column per measure. The star discrepancy of uniform points is the
-        statistic of the two-sided Kolmogorov-Smirnov test.
+    The star discrepancy of uniform points is the statistic of the two-sided Kolmogorov-Smirnov
+    test.
     """
     from scipy.stats import kstwo
 

@@ -27,12 +27,8 @@ def data_sets(space: str) -> int:
 def marks_of_equal_frequencies() -> list[list[Any]]:
     """Find pairs of methods with the same winning frequency and different marks.
 
-    Returns
-    -------
-    marks
-        Number of data sets of the collection, frequency, and its two marks. Such marks are
-        possible, because both tests depend on ties, and the Poisson binomial test also on the test
-        samples.
+    Number of data sets of the collection, frequency, and its two marks. Such marks are possible,
+    because both tests depend on ties, and the Poisson binomial test also on the test samples.
     """
     found: dict[int, dict[float, set[str]]] = {}
     for space, rows in printed.values("esmbo", "wins").items():
@@ -51,10 +47,7 @@ def marks_of_equal_frequencies() -> list[list[Any]]:
 def expected_improvement(sigma: float) -> float:
     """Ratio of the printed Equation 3 to the expected improvement defined by Equation 2.
 
-    Parameters
-    ----------
-    sigma
-        Standard deviation of a prediction whose mean is the best value so far.
+    The prediction has this standard deviation, and the best value so far as its mean.
     """
     from scipy.integrate import quad
     from scipy.stats import norm

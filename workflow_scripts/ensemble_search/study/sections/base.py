@@ -43,10 +43,7 @@ def plugin_problems(where: str, kind: str, name: str) -> Iterator[str]:
 def check_task(made: Any, task: str | None, where: str) -> None:
     """Check that the settings of an optimizer or ensemble suit the task of the study.
 
-    Raises
-    ------
-    UserError
-        Naming the unsuitable setting.
+    Raises UserError, naming the unsuitable setting.
     """
     if task == REGRESSION and getattr(made, "ties", None) == "log-loss":
         raise UserError(
@@ -64,21 +61,10 @@ def check_task(made: Any, task: str | None, where: str) -> None:
 
 
 def check_type(value: Any, kind: Any, where: str, what: str) -> None:
-    """Check what a part, perhaps from outside, returns.
+    """Check the type, for pydantic, of a value that a part, perhaps from outside, returns.
 
-    Parameters
-    ----------
-    value, what
-        The value, and the class and property that returned it.
-    kind
-        Its type, for pydantic.
-    where
-        The key that names the part.
-
-    Raises
-    ------
-    UserError
-        If it has another type.
+    Raises UserError if it has another type: ``where`` is the key that names the part, and ``what``
+    the class and property that returned the value.
     """
     try:
         TypeAdapter(kind).validate_python(value, strict=True)

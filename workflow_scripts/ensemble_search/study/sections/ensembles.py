@@ -29,14 +29,9 @@ def make(study: "Study", name: str):
 
 
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:
-    """Describe ensembles that need more training rows than a split has.
+    """Describe ensembles, settings by name, that need more training rows than a ``split.json`` has.
 
-    Parameters
-    ----------
-    ensembles
-        Settings by name.
-    split
-        Content of ``split.json``. If validation uses folds, ensembles refit nothing.
+    If validation uses folds, ensembles refit nothing.
     """
     rows = split.get("sizes", {}).get("train")
     if rows is None or "folds" in split.get("settings", {}):

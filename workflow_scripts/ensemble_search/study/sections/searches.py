@@ -67,15 +67,7 @@ def shares(study: "Study", name: str) -> tuple[float, ...]:
 
 
 def lacking(study: "Study", fidelities: Collection[float]) -> Iterator[tuple[str, str]]:
-    """Find searches that may request fidelities that a table lacks.
-
-    Yields
-    ------
-    search
-        Its name, if a method uses it.
-    shares
-        The fidelities, as text.
-    """
+    """Name searches of methods that may request fidelities that a table lacks, and these."""
     for name in study.used("search"):
         if missing := [share for share in shares(study, name) if share not in fidelities]:
             yield name, names(missing)
