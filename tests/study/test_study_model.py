@@ -708,6 +708,15 @@ def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):
         model.check(content)
 
 
+@pytest.mark.parametrize("settings", [{}, {"type": "nope"}])
+def test_a_column_of_rows_beside_an_ensemble_of_no_known_type(settings):
+    content = changed("datasets/wine/columns", {"group": "ash"})
+    content["ensembles"]["es"] = settings
+    with pytest.raises(UserError, match=r"^study: ensembles\.es[.:]") as caught:
+        model.check(content)
+    assert len(caught.value.problems) == 1
+
+
 def test_a_column_of_rows_is_one_name():
     with_stacking = changed("datasets/wine/columns", {"part": "ash"})
     with_stacking["ensembles"]["es"] = {"type": "stacking"}

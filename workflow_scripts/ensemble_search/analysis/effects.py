@@ -73,9 +73,8 @@ def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.Dat
     from scipy.special import stdtrit
 
     others = errors.columns.drop(method)
-    placed = pd.DataFrame(ranks.rank(errors.to_numpy()), errors.index, errors.columns)
     table = pd.DataFrame(index=others)
-    n = len(errors)
+    n, placed = len(errors), ranks.ranked(errors)
     for name, values, limit in (("error", errors, most), ("rank", placed, len(others))):
         difference = values[others].sub(values[method], axis=0)
         table[name] = difference.mean()

@@ -5,7 +5,7 @@ import re
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.results import layout, readers
+from ensemble_search.results import readers
 from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import OK, STATUSES
 
@@ -107,8 +107,7 @@ def refits(results: Results) -> pd.DataFrame:
 def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> tuple[bool, bool]:
     """Whether a run's last ensemble lacks refits, and whether that of any iteration does."""
     parts = results.study["methods"][method]
-    run = {"dataset": dataset, "search": parts["search"], "repeat": repeat}
-    folder = layout.path(results.folder, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
+    folder = results.ensemble_folder(dataset, parts["search"], parts["ensemble"], repeat)
     try:
         manifest = results.once(readers.ensemble, folder)
     except Missing:

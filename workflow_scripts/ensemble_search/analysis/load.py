@@ -158,9 +158,7 @@ class Results:
 
         The columns are ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
         """
-        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
-        folder = layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
-        return self.once(_members, folder)
+        return self.once(_members, self.ensemble_folder(dataset, search, ensemble, repeat))
 
     def sample_losses(
         self, dataset: str, search: str, ensemble: str, repeat: int
@@ -169,8 +167,12 @@ class Results:
 
         Missing, too, from results of older versions.
         """
+        return readers.losses(self.ensemble_folder(dataset, search, ensemble, repeat))
+
+    def ensemble_folder(self, dataset: str, search: str, ensemble: str, repeat: int) -> Path:
+        """Return the folder of an ensemble of a run."""
         run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
-        return readers.losses(layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble))
+        return layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
 
     def diversities(
         self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]
@@ -265,7 +267,7 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
     for dataset in study["datasets"]:
         found = []
         for repeat in repeats:
-            first = _used(study, "search")[0]
+            first = next(iter(study["methods"].values()))["search"]
             folder = layout.split_folder(results, study, dataset, first, repeat or 0)
             where = {"stage": "split", "dataset": dataset, "repeat": repeat}
             summary = attempt(
@@ -297,16 +299,12 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
     budget = study["budget"].get("evaluations")  # None if in another unit: use whole runs
     tables, manifests = [], []
     for dataset in study["datasets"]:
-        for search in _used(study, "search"):
+        for search in dict.fromkeys(m["search"] for m in study["methods"].values()):
             for repeat in range(study["repeats"]):
                 where = {"dataset": dataset, "search": search, "repeat": repeat}
                 folder = layout.search_folder(results, study, dataset, search, repeat)
-                manifest = attempt(
-                    partial(_manifest, study, where),
-                    folder / "search.json",
-                    stage="search",
-                    **where,
-                )
+                check = partial(_manifest, study, where)
+                manifest = attempt(check, folder / "search.json", stage="search", **where)
                 read = partial(_observations, manifest) if manifest else _of_no_search
                 frame = attempt(read, folder / "observations.parquet", stage="search", **where)
                 if frame is not None:
@@ -403,7 +401,3 @@ def _joined(tables: list[pa.Table], columns: list[str]) -> pd.DataFrame:
         return pd.DataFrame(columns=columns)
     frame = pa.concat_tables(tables, promote_options="permissive").to_pandas()
     return frame[columns].astype({"iteration": int, "repeat": int})
-
-
-def _used(study: Mapping[str, Any], kind: str) -> list[str]:
-    return list(dict.fromkeys(m[kind] for m in study["methods"].values()))

@@ -115,8 +115,12 @@ def rank(errors: np.ndarray) -> np.ndarray:
 
 def mean_error_ranks(final: pd.DataFrame) -> pd.DataFrame:
     """Ranks of the mean errors on each data set, as in Table 1; shape (data sets, methods)."""
-    errors = means(final)
-    return pd.DataFrame(rank(errors.to_numpy()), index=errors.index, columns=errors.columns)
+    return ranked(means(final))
+
+
+def ranked(errors: pd.DataFrame) -> pd.DataFrame:
+    """Rank the columns in each row; see :func:`rank`."""
+    return pd.DataFrame(rank(errors.to_numpy()), errors.index, errors.columns)
 
 
 def lowest(errors: pd.DataFrame) -> pd.Series:
@@ -139,8 +143,7 @@ def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
     frame = deliverable(compared.scores, column)
     wide = frame.pivot(index=["dataset", "repeat", "iteration"], columns="method", values="value")
     wide = wide[compared.methods]
-    ranks = pd.DataFrame(rank(wide.to_numpy()), wide.index, compared.methods)
-    mean = ranks.groupby(level="iteration").mean()
+    mean = ranked(wide).groupby(level="iteration").mean()
     return mean.rename_axis(columns="method").stack().rename("rank").reset_index()
 
 

@@ -7,6 +7,8 @@ from scipy import stats
 from ensemble_search.analysis.ranks import DIGITS
 
 ALPHA = 0.05
+#: Columns of the tests over repeats.
+COLUMNS = ["dataset", "method", "pairs", "difference", "p", "outcome"]
 #: Most pairs for which the signed-rank test is exact: floats can count all sign patterns exactly.
 MOST_EXACT = 50
 
@@ -75,11 +77,9 @@ def compare(final: pd.DataFrame, reference: str) -> pd.DataFrame:
     for dataset, group in final.groupby(level="dataset", sort=False):
         for method in final.columns.drop(reference):
             theirs, ours = group[method], group[reference]
-            p, difference = signed_rank(theirs, ours), (theirs - ours).mean()
-            outcome = _outcome(theirs, ours, p)
-            rows.append((dataset, method, len(group), difference, p, outcome))
-    columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
-    return pd.DataFrame(rows, columns=columns)
+            p, outcome = _tested(theirs, ours)
+            rows.append((dataset, method, len(group), (theirs - ours).mean(), p, outcome))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def one_sample(final: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
@@ -99,21 +99,20 @@ def one_sample(final: pd.DataFrame, values: pd.Series) -> pd.DataFrame:
     for dataset, group in final.groupby(level="dataset", sort=False):
         value = values.get(dataset, np.nan)
         for method in final.columns if np.isfinite(value) else ():
-            single = np.full(len(group), value)
-            p, difference = signed_rank(group[method], single), (group[method] - value).mean()
-            outcome = _outcome(single, group[method], p)
+            p, outcome = _tested(np.full(len(group), value), group[method])
+            difference = (group[method] - value).mean()
             rows.append((dataset, method, len(group), difference, p, outcome))
-    columns = ["dataset", "method", "pairs", "difference", "p", "outcome"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _outcome(x: np.ndarray, y: np.ndarray, p: float) -> str:
-    """Describe y relative to x: ``better``, ``same`` or ``worse``.
+def _tested(x: np.ndarray, y: np.ndarray) -> tuple[float, str]:
+    """Return p, and whether y is ``better``, the ``same`` or ``worse`` than x.
 
     If mean and tested ranks disagree, as after a single failure, the outcome is ``same``.
     """
-    means, sums = np.sign(np.mean(np.asarray(x) - np.asarray(y))), np.sign(rank_biserial(x, y))
-    return "same" if p > ALPHA or means != sums else "better" if sums > 0 else "worse"
+    p, means = signed_rank(x, y), np.sign(np.mean(np.asarray(x) - np.asarray(y)))
+    sums = np.sign(rank_biserial(x, y))
+    return p, "same" if p > ALPHA or means != sums else "better" if sums > 0 else "worse"
 
 
 def counts(tests: pd.DataFrame) -> pd.DataFrame:

@@ -133,7 +133,7 @@ def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
     """One row per unit: the mean of its repeats, or a value derived from these means."""
     units = runs.groupby(level="repeat" if rule.over == "repeats" else "dataset").mean()
     if rule.by == "rank":
-        return pd.DataFrame(ranks.rank(units.to_numpy()), units.index, units.columns)
+        return ranks.ranked(units)
     return (units - units.median()).abs() if rule.by == "spread" else units
 
 

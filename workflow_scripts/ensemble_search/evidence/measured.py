@@ -5,7 +5,6 @@ There is one row per data set, repeat and surrogate with a number of observation
 numbers or the settings of the measured part have changed.
 """
 
-import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -75,11 +74,8 @@ def rows(
 
 
 def read(folder: Path) -> list[dict[str, str]]:
-    """Read the rows of ``evidence/<study>``; empty without a file."""
-    if not (folder / FILE).exists():
-        return []
-    with (folder / FILE).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """Read the rows of ``evidence/<study>``, as ``rows.read``."""
+    return evidence.read(folder, FILE, COLUMNS)
 
 
 def write(folder: Path, content: Iterable[Mapping[str, str]]) -> None:

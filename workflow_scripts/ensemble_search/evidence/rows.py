@@ -276,20 +276,19 @@ def text(value: Any) -> str:
     return str(value)
 
 
-def read(folder: Path) -> list[dict[str, str]]:
+def read(folder: Path, name: str = FILE, columns: Sequence[str] = COLUMNS) -> list[dict[str, str]]:
     """Read the rows of ``evidence/<study>``; empty without a file.
 
-    Raises UserError if a line has columns other than :data:`COLUMNS` and, optionally,
-    :data:`OPTIONAL`.
+    Raises UserError if a line has columns other than these and, optionally, :data:`OPTIONAL`.
     """
-    path = folder / FILE
+    path = folder / name
     if not path.exists():
         return []
     with path.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file))
     for line, row in enumerate(found, 2):
-        if not {*COLUMNS} <= {*row} <= {*COLUMNS, *OPTIONAL} or None in row.values():
-            raise UserError(f"'{path}': line {line} does not have the columns {', '.join(COLUMNS)}")
+        if not {*columns} <= {*row} <= {*columns, *OPTIONAL} or None in row.values():
+            raise UserError(f"'{path}': line {line} does not have the columns {', '.join(columns)}")
     return found
 
 

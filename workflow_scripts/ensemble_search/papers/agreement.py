@@ -142,16 +142,12 @@ def source(name: str) -> str:
     return f"{entry(name)['where']} of the paper"
 
 
-def caution(study: Mapping[str, Any], name: str, datasets: list[str] | None = None) -> str:
-    """Return a sentence on why the figures cannot be compared; empty if they can."""
+def caution(study: Mapping[str, Any], name: str, datasets: list[str] | None = None) -> list[str]:
+    """Return a sentence on why the figures cannot be compared; none if they can."""
     reasons = obstacles(study, name, datasets)
-    if not reasons:
-        return ""
     shown = "; ".join(reasons[:6]) + ("; and more" if len(reasons) > 6 else "")
-    return (
-        f"Ours cannot be compared with {source(name)} ({shown}); its figures are shown for "
-        "orientation only."
-    )
+    text = f"Ours cannot be compared with {source(name)} ({shown}); its figures are shown for "
+    return [f"{text}orientation only."] if reasons else []
 
 
 def error_table(name: str, comparison: pd.DataFrame, caption: str) -> Table:

@@ -13,7 +13,7 @@ from ensemble_search.analysis.losses import Losses
 from ensemble_search.papers import agreement
 from ensemble_search.report import paired
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, cells, number
+from ensemble_search.report.tables import Cell, Table, by_method, cells, number
 
 PARTS = {"test_error": "test", "validation_error": "validation"}
 
@@ -211,19 +211,13 @@ def error_table(
     table's name, if a page has several of a kind. Rows of :func:`differences`, ``against``, are
     added at the bottom.
     """
-    names = {"index": table["dataset"].unique(), "columns": table["method"].unique()}
-    mean, std = (
-        table.pivot(index="dataset", columns="method", values=v).reindex(**names)
-        for v in ("mean", "std")
+    rounded = table["mean"].round(ranks.DIGITS)
+    shown = table.assign(best=rounded == rounded.groupby(table["dataset"]).transform("min"))
+    columns, rows = by_method(
+        shown, lambda line: Cell(losses.spread(line["mean"], line["std"]), line["best"])
     )
-    lowest = mean.round(ranks.DIGITS).eq(mean.min(axis=1).round(ranks.DIGITS), axis=0)
-    rows = []
-    for dataset in mean.index:
-        row = cells(dataset)
-        for method in mean.columns:
-            text = losses.spread(mean.loc[dataset, method], std.loc[dataset, method])
-            row.append(Cell(text, bool(lowest.loc[dataset, method])))
-        rows.append(row)
+    names = {"index": table["dataset"].unique(), "columns": columns[1:]}
+    mean = table.pivot(index="dataset", columns="method", values="mean").reindex(**names)
     whole = mean.notna().all(axis=1)
     placed = ranks.rank(mean[whole].to_numpy())
     average = placed.mean(axis=0) if whole.any() else [np.nan] * mean.shape[1]
@@ -232,11 +226,11 @@ def error_table(
     notes = []
     if against is not None:
         base = next(m for m in mean.columns if m not in against.index)
-        shown = against.reindex(mean.columns)
-        difference = ["" if m == base else losses.signed(d) for m, d in shown["difference"].items()]
+        tests = against.reindex(mean.columns)
+        difference = ["" if m == base else losses.signed(d) for m, d in tests["difference"].items()]
         counts = [
             "" if m == base else f"{row['better']:.0f} / {row['same']:.0f} / {row['worse']:.0f}"
-            for m, row in shown.iterrows()
+            for m, row in tests.iterrows()
         ]
         foot += [
             cells(losses.heading(f"minus {base}", "points"), *difference),
@@ -251,7 +245,6 @@ def error_table(
         notes.insert(0, "Best observed so far at the last iteration; optimistic.")
     what = f"{part.capitalize()} {losses.title}{losses.in_percent}"
     caption = f"{what}, mean ± standard deviation over repeats"
-    columns = ["data set", *mean.columns]
     name = f"{part}-error{suffix}"
     return Table(name, caption, columns, [*rows, *foot], table, notes, foot=len(foot))
 

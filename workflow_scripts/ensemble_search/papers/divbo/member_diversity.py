@@ -40,20 +40,10 @@ def build(results: Results, publish) -> list[Section] | str:
         "paper's Eq. 3) is how far apart their class probabilities are. Both are means over all "
         "pairs of unique members of the ensemble after the last iteration, on the validation rows."
     )
-    sections = [
-        Section(
-            "How different are the members?",
-            [
-                about,
-                _table(table, "disagreement"),
-                _table(table, "diversity"),
-                *_paper(results, table),
-            ],
-        )
-    ]
-    if panels := _panels(results, compared, publish):
-        sections.append(panels)
-    return sections
+    tables = [_table(table, "disagreement"), _table(table, "diversity")]
+    parts: list = [about, *tables, *_paper(results, table)]
+    panels = _panels(results, compared, publish)
+    return [Section("How different are the members?", parts), *([panels] if panels else [])]
 
 
 def _table(table: pd.DataFrame, column: str) -> Table:
@@ -200,11 +190,7 @@ def of_runs(results: Results, compared: Comparison) -> pd.DataFrame:
     for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
         try:
             final = read(results, run.method, run.dataset, run.repeat)
-            values = (
-                len(final.members),
-                final.disagreement,
-                mean_of_pairs(final.diversities),
-            )
+            values = len(final.members), final.disagreement, mean_of_pairs(final.diversities)
         except Missing:
             values = np.nan, np.nan, np.nan
         rows.append((run.dataset, run.method, run.repeat, *values))

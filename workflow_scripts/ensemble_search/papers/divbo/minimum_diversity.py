@@ -62,9 +62,8 @@ def build(results: Results, publish) -> list[Section] | str:
             f"{text} {curve_figures.FRAMES}",
             _table(column, summary, methods, seen, printed),
         ]
-        here = [d for d in printed if d in set(summary["dataset"])]
-        if here and (warning := agreement.caution(results.study, PRINTED[column], here)):
-            parts.append(warning)
+        if here := [d for d in printed if d in set(summary["dataset"])]:
+            parts += agreement.caution(results.study, PRINTED[column], here)
         parts.append(_panels(column, label, curves, methods, seen, publish))
         sections.append(Section(title, parts))
     return sections
@@ -212,12 +211,7 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
         first = len(own) - len(own) // SHARE + 1
         try:
             members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
-            found = of_run(
-                partial(results.diversities, *run),
-                own,
-                members,
-                first,
-            )
+            found = of_run(partial(results.diversities, *run), own, members, first)
         except Missing:
             continue
         where = {"method": method, "dataset": dataset, "repeat": repeat}

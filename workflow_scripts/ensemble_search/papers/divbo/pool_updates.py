@@ -34,8 +34,8 @@ def build(results: Results, publish) -> list[Section] | str:
         return f"it needs members.parquet of searches of more than {min(SPANS)} iterations"
     printed = agreement.values(results.study, "pool-updates")
     parts: list = [_over_all(counts, methods, spans, seen.losses, printed)]
-    if printed and (text := agreement.caution(results.study, "pool-updates")):
-        parts.append(text)
+    if printed:
+        parts += agreement.caution(results.study, "pool-updates")
     detail = [_by_dataset(counts, methods, n) for n in spans]
     return [
         Section("How often does the ensemble still improve?", parts),

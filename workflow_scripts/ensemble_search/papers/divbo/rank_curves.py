@@ -164,7 +164,7 @@ def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Sect
         data["published_validation"] = [printed.get(m) for m in order]
         source = agreement.source("validation-rank")
         notes = [f"Printed: {source}, among the ten methods of the paper."]
-        parts = [text] if (text := agreement.caution(results.study, "validation-rank")) else []
+        parts = agreement.caution(results.study, "validation-rank")
     caption = "Average ranks at the end, ranked within each repeat"
     table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
     return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])

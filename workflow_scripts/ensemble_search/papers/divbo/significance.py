@@ -34,8 +34,7 @@ def build(results: Results, publish) -> list[Section] | str:
     parts.append(counts_table(tests, seen.reference, seen.losses, paired.about(results.splits)))
     printed = agreement.values(results.study, "wilcoxon")
     if seen.reference == "DivBO" and set(printed) & set(seen.others):
-        if text := agreement.caution(results.study, "wilcoxon"):
-            parts.append(text)
+        parts += agreement.caution(results.study, "wilcoxon")
         parts.append(_beside(tests, {m: p for m, p in printed.items() if m in seen.others}))
     title = f"Is {seen.reference} significantly better, data set by data set?"
     detail = [_detail(part, frame, seen.reference, seen.losses) for part, frame in tests.items()]
@@ -66,13 +65,12 @@ def counts_table(
         f"Searches and ensembles select by validation {losses.title}, so it is optimistic: go by "
         f"the test {losses.title}.",
     ]
-    most = wilcoxon.ALPHA * len(next(iter(tests.values())))
+    first = next(iter(tests.values()))
     notes.append(
-        f"If no method differed from {reference} anywhere, up to {most:.2g} of the "
-        f"{len(next(iter(tests.values())))} tests of each {losses.title} would be significant by "
-        "chance."
+        f"If no method differed from {reference} anywhere, up to {wilcoxon.ALPHA * len(first):.2g} "
+        f"of the {len(first)} tests of each {losses.title} would be significant by chance."
     )
-    pairs = int(next(iter(tests.values()))["pairs"].max())
+    pairs = int(first["pairs"].max())
     if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA:
         notes.insert(
             0,

@@ -29,8 +29,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if seen.reference == "DivBO" and named:
         ranges = " and ".join(f"{printed[m][0]} to {printed[m][1]} against {m}" for m in named)
         parts.append(f"{agreement.source('speed-up')}: {ranges}, on pollen and wind.")
-        if text := agreement.caution(results.study, "speed-up", ["pollen", "wind"]):
-            parts.append(text)
+        parts += agreement.caution(results.study, "speed-up", ["pollen", "wind"])
     return [Section(f"How much sooner does {seen.reference} get there?", parts)]
 
 

@@ -33,7 +33,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if losses.is_error and (printed := _beside(results, table)):
         where = sorted(set(printed.data["dataset"]))
         text = agreement.caution(results.study, "suggested-error", where)
-        sections.append(Section("Beside the paper's", [printed, *([text] if text else [])]))
+        sections.append(Section("Beside the paper's", [printed, *text]))
     if random:
         sections.append(Section("Against random configurations", [_shares(table, random, losses)]))
     return sections

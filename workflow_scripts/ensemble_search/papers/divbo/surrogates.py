@@ -41,21 +41,19 @@ def build(results: Results, publish) -> list[Section] | str:
         return "no evaluation of a surrogate has finished"
     found = taus(quality)
     asked = {protocol: results.losses.fill(text) for protocol, text in ASKED.items()}
-    lack = []
+    printed = agreement.values(results.study, "kendall-tau")
+    parts: list[Any] = [results.losses.fill(_how(section))]
     if missing:
         shown = "; ".join(missing[:3]) + ("; ..." if len(missing) > 3 else "")
-        lack = [f"{len(missing)} evaluations are missing ({shown})."]
+        parts.append(f"{len(missing)} evaluations are missing ({shown}).")
+    if here := [d for d in printed if d in (section["datasets"] or results.study["datasets"])]:
+        # Its configurations are its budget.
+        budget = {"evaluations": section["configurations"]}
+        own = {**results.study, "budget": budget, "repeats": section["repeats"]}
+        parts += agreement.caution(own, "kendall-tau", here)
+    parts += [_panels(found, asked, publish), _taus(found, asked, printed)]
     return [
-        Section(
-            "Do they rank unseen configurations correctly?",
-            [
-                results.losses.fill(_how(section)),
-                *lack,
-                *_caution(results.study),
-                _panels(found, asked, publish),
-                _taus(found, asked, agreement.values(results.study, "kendall-tau")),
-            ],
-        ),
+        Section("Do they rank unseen configurations correctly?", parts),
         _calibration(calibration(quality), asked),
         _seconds(seconds(quality)),
     ]
@@ -71,21 +69,6 @@ def _how(section: dict[str, Any]) -> str:
         "a held-out configuration, which is what DivBO needs, and two held-out ones. A performance "
         "surrogate predicts the {loss} of the held-out ones, a different question."
     )
-
-
-def _caution(study: dict[str, Any]) -> list[str]:
-    section = study["surrogates"]
-    printed = agreement.values(study, "kendall-tau")
-    here = [d for d in printed if d in (section["datasets"] or study["datasets"])]
-    text = agreement.caution(_as_study(study), "kendall-tau", here) if here else ""
-    return [text] if text else []
-
-
-def _as_study(study: dict[str, Any]) -> dict[str, Any]:
-    """Return the study to compare with the paper's settings: its configurations are its budget."""
-    section = study["surrogates"]
-    budget = {"evaluations": section["configurations"]}
-    return {**study, "budget": budget, "repeats": section["repeats"]}
 
 
 def _panels(taus: pd.DataFrame, asked: dict[str, str], publish) -> Panels:
@@ -196,8 +179,8 @@ def _seconds(table: pd.DataFrame) -> Section:
     rows = [cells(name, *(number(v) for v in row)) for name, *row in table.itertuples()]
     columns = ["surrogate", *map(str, table.columns)]
     caption = "CPU seconds of one fit by number of observations, mean over data sets and repeats"
-    return Section("What a fit costs", [Table("seconds", caption, columns, rows,
-                                              table.reset_index())])  # fmt: skip
+    shown = Table("seconds", caption, columns, rows, table.reset_index())
+    return Section("What a fit costs", [shown])
 
 
 KEYS = ["dataset", "protocol", "surrogate", "observations"]

@@ -34,7 +34,8 @@ def build(results: Results, publish) -> list[Section] | str:
     if comparison.empty:
         text = "The paper has none of these data sets and methods, judging by their names."
         return [*sections, Section("Beside the paper's", [text])]
-    caption = f"Test error in percent, ours and (in parentheses) that of {_where()}"
+    where = agreement.source("test-error")
+    caption = f"Test error in percent, ours and (in parentheses) that of {where}"
     table = agreement.error_table("beside", comparison, caption)
     sections.append(Section("Beside the paper's", [agreement.tally(comparison), table]))
     common = common_ranks(comparison)
@@ -71,7 +72,7 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> 
     data = ranks.spreads(1 - share)
     means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
     rows = [
-        cells(dataset, *(_three_digits(value) for value in means.loc[dataset]))
+        cells(dataset, *(number(value, 3).replace("-", "−") for value in means.loc[dataset]))
         for dataset in dict.fromkeys(data["dataset"])
     ]
     notes = [
@@ -81,14 +82,6 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> 
     ]
     caption = "R² on the test rows, means over repeats"
     return Table("r2", caption, ["data set", *final.columns], rows, data, notes)
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−") if np.isfinite(value) else "–"
-
-
-def _where() -> str:
-    return agreement.source("test-error")
 
 
 def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
@@ -102,8 +95,7 @@ def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:
     found = {}
     for column in ("ours", "published"):
         errors = wide[column].reindex(columns=order).dropna(axis=1)
-        table = pd.DataFrame(ranks.rank(errors.to_numpy()), errors.index, errors.columns)
-        found[column] = table.mean()
+        found[column] = ranks.ranked(errors).mean()
         found[f"{column}_best"] = ranks.lowest(errors)
     return pd.DataFrame(found)
 
@@ -115,18 +107,9 @@ def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> 
     n = comparison["dataset"].nunique()
     rows = []
     for method, row in common.sort_values("ours", kind="stable").iterrows():
-        best = [row[c] == common[c].min() for c in ("ours", "published")]
-        rows.append(
-            [
-                Cell(method),
-                *(
-                    Cell(f"{row[c]:.2f}", b)
-                    for c, b in zip(("ours", "published"), best, strict=True)
-                ),
-                Cell(number(printed.get(method, np.nan))),
-                *cells(row["ours_best"].astype(int), row["published_best"].astype(int)),
-            ]
-        )
+        both = [Cell(f"{row[c]:.2f}", row[c] == common[c].min()) for c in ("ours", "published")]
+        lowest = row[["ours_best", "published_best"]].astype(int)
+        rows.append([*cells(method), *both, *cells(number(printed.get(method, np.nan)), *lowest)])
     tau = kendalltau(common["ours"], common["published"]).statistic
     columns = ["method", "ours", "the paper's means, ranked alike", "printed (15 data sets)"]
     columns += ["lowest error on, ours", "lowest error on, the paper's means"]
@@ -138,9 +121,6 @@ def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> 
     ]
     if len(common) > 2 and np.isfinite(tau):
         notes.append(f"Kendall's tau of the two orders: {tau:.2f} (1: the same, −1: reversed).")
-    parts: list = []
-    if text := agreement.caution(results.study, "test-rank"):
-        parts.append(text)
     data = common.rename_axis("method").reset_index()
     table = Table("ranks", "Average ranks, ours and the paper's", columns, rows, data, notes)
-    return Section("Who ranks where", [*parts, table])
+    return Section("Who ranks where", [*agreement.caution(results.study, "test-rank"), table])

@@ -22,6 +22,7 @@ NAMES = {
     "centre": "squared distance to the centre",
     "origin": "squared distance to the origin",
 }
+MEASURES = (*NAMES,)
 #: Maximum number of columns of the table.
 SIZES = 6
 UNIFORM = "uniform, by formula"
@@ -61,21 +62,14 @@ def build(results: Results, publish) -> list[Section] | str:
     if designs.empty:
         return "no sampler of designs has finished"
     found = summary(designs)
-    samples = (
+    how = (
+        "Lines: medians; bands: from the lower to the upper quartile; "
         f"{section['samples']} designs of each sampler and size. In all panels lower is better."
     )
     lack = [f"Missing: {'; '.join(missing)}."] if missing else []
+    parts: list[Any] = [ABOUT, how, *lack, _panels(found, publish), _table(found)]
     return [
-        Section(
-            "How evenly do they cover the range?",
-            [
-                ABOUT,
-                f"Lines: medians; bands: from the lower to the upper quartile; {samples}",
-                *lack,
-                _panels(found, publish),
-                _table(found),
-            ],
-        ),
+        Section("How evenly do they cover the range?", parts),
         Section("What to look for", list(READING)),
     ]
 
@@ -147,9 +141,6 @@ def _table(summary: pd.DataFrame) -> Table:
     ]
     caption = "Medians at some numbers of points"
     return Table("medians", caption, columns, rows, summary, notes)
-
-
-MEASURES = ("discrepancy", "centre", "origin")
 
 
 def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[str]]:

@@ -2,7 +2,7 @@
 
 import reprlib
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,22 @@ def plugin_problems(where: str, kind: str, name: str) -> Iterator[str]:
         plugins.load(kind, name)
     except UserError as error:
         yield f"{where}: {error}"
+
+
+def unknown(where: str, names: Iterable[str], study: Any, section: str) -> Iterator[str]:
+    """Find names, given as ``where`` says, that are not in a section of the study."""
+    known = list(getattr(study, section))
+    for name in names:
+        if name not in known:
+            yield f"{where}: '{name}' is not among {section}; {nearest(name, known)}"
+
+
+def repeated(where: str, values: Sequence[Any]) -> Iterator[str]:
+    """Find the first value that is given twice."""
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            yield f"{where}: '{value}' is written twice; keep one"
+            return
 
 
 def check_task(made: Any, task: str | None, where: str) -> None:

@@ -17,10 +17,10 @@ from ensemble_search.data.sources import (
     source_key,
     source_kind,
 )
-from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import REGRESSION, TASKS, Task
 from ensemble_search.study.sections.base import Section
+from ensemble_search.study.sections.ensembles import refits
 from ensemble_search.study.sections.split import TrainRows
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
         yield f"{places['group']}: AutoGluon's folds divide groups; remove autogluon or split.folds"
     unseen = [role for role in ("group", "time", "weight") if role in given]
     for name in study.ensembles if unseen else ():
-        if plugins.load("ensembles", study.ensembles[name]["type"]).refits:
+        if refits(study, name):
             yield (
                 f"{places[unseen[0]]}: ensembles.{name} fits on parts of the training rows, which "
                 "regards neither groups nor times nor weights; remove one of them"

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ensemble_search.runtime import plugins
 from ensemble_search.runtime.names import CLASSIFICATION
-from ensemble_search.runtime.plugins import nearest
-from ensemble_search.study.sections.base import Section
+from ensemble_search.study.sections.base import Section, repeated, unknown
+from ensemble_search.study.sections.ensembles import refits
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -63,16 +62,10 @@ def problems(study: "Study") -> Iterator[str]:
     if deliver is None:
         return
     if deliver.method not in study.methods:
-        hint = nearest(deliver.method, list(study.methods))
-        yield f"deliver.method: '{deliver.method}' is not among methods; {hint}"
+        yield from unknown("deliver.method", [deliver.method], study, "methods")
         return
-    datasets = deliver.datasets or []
-    for place, dataset in enumerate(datasets):
-        if dataset not in study.datasets:
-            hint = nearest(dataset, list(study.datasets))
-            yield f"deliver.datasets: '{dataset}' is not among datasets; {hint}"
-        elif dataset in datasets[:place]:
-            yield f"deliver.datasets: '{dataset}' is written twice; keep one"
+    yield from unknown("deliver.datasets", deliver.datasets or (), study, "datasets")
+    yield from repeated("deliver.datasets", deliver.datasets or ())
     if deliver.test and len(deliver.datasets or study.datasets) > 1:
         yield "deliver.test: it is for one data set; name that in deliver.datasets"
     if deliver.repeat >= study.repeats:
@@ -81,8 +74,8 @@ def problems(study: "Study") -> Iterator[str]:
     if deliver.iteration and most and deliver.iteration > most:
         yield f"deliver.iteration: {deliver.iteration} is more than budget.evaluations, {most}"
     ensemble = study.methods[deliver.method].ensemble
-    kind = study.ensembles.get(ensemble, {}).get("type")
-    if kind in plugins.available("ensembles") and plugins.load("ensembles", kind).refits:
+    if refits(study, ensemble):
+        kind = study.ensembles[ensemble]["type"]
         yield (
             f"deliver.method: '{deliver.method}' has the ensemble '{ensemble}' of type '{kind}', "
             "which is more than pipelines with weights and cannot be delivered; name a method with "

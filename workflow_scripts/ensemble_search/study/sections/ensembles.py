@@ -28,6 +28,12 @@ def make(study: "Study", name: str):
     return planned
 
 
+def refits(study: "Study", name: str) -> bool:
+    """Whether an ensemble refits pipelines; other sections say if there is no such ensemble."""
+    kind = study.ensembles.get(name, {}).get(KEY)
+    return kind in plugins.available(KIND) and plugins.load(KIND, kind).refits
+
+
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:
     """Describe ensembles, settings by name, that need more training rows than a ``split.json`` has.
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, field_validator
 from ensemble_search.runtime.plugins import nearest
 from ensemble_search.runtime.shares import Share, distinct, names
 from ensemble_search.study.sections import searches
-from ensemble_search.study.sections.base import Section
+from ensemble_search.study.sections.base import Section, unknown
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -139,10 +139,7 @@ def problems_of_tables(study: "Study") -> Iterator[str]:
                 f"tables.fidelities: search '{name}' may ask for {shares} of the training rows, "
                 "which the table lacks; add them"
             )
-    for name in section.searches:
-        if name not in study.searches:
-            hint = nearest(name, list(study.searches))
-            yield f"tables.searches: '{name}' is not among searches; {hint}"
+    yield from unknown("tables.searches", section.searches, study, "searches")
     if section.searches and replay:
         yield (
             "tables.searches: the searches of this study are replayed on a table and evaluate "

@@ -9,8 +9,15 @@ from ensemble_search.dpp.coverage import CELLS
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import AUTOGLUON_METRICS
-from ensemble_search.runtime.plugins import nearest
-from ensemble_search.study.sections.base import SECONDS, Section, mistakes, plugin_problems
+from ensemble_search.study.sections.base import (
+    SECONDS,
+    Section,
+    mistakes,
+    plugin_problems,
+    repeated,
+    unknown,
+)
+from ensemble_search.study.sections.ensembles import refits
 from ensemble_search.study.sections.methods import of_study as space_of
 
 if TYPE_CHECKING:
@@ -47,15 +54,9 @@ def problems_of_surrogates(study: "Study") -> Iterator[str]:
     for name in section.names:
         lines = list(plugin_problems("surrogates.names", "surrogates", name))
         yield from lines or mistakes(_check_space, study, name)
-    for name in section.datasets or []:
-        if name not in study.datasets:
-            hint = nearest(name, list(study.datasets))
-            yield f"surrogates.datasets: '{name}' is not among datasets; {hint}"
+    yield from unknown("surrogates.datasets", section.datasets or (), study, "datasets")
     for key in ("names", "datasets", "sizes"):
-        values = getattr(section, key) or []
-        twice = next((v for i, v in enumerate(values) if v in values[:i]), None)
-        if twice is not None:
-            yield f"surrogates.{key}: '{twice}' is written twice; keep one"
+        yield from repeated(f"surrogates.{key}", getattr(section, key) or ())
     largest, held_out = max(section.sizes), section.held_out
     if largest + held_out > section.configurations:
         yield (
@@ -98,9 +99,7 @@ def problems_of_divisions(study: "Study") -> Iterator[str]:
                     "one of them"
                 )
     for name in study.used("ensemble"):
-        # The sections of ensembles and methods report unknown names.
-        kind = study.ensembles.get(name, {}).get("type")
-        if kind in plugins.available("ensembles") and plugins.load("ensembles", kind).refits:
+        if refits(study, name):
             yield (
                 f"divisions: ensembles.{name} refits pipelines, and divisions use stored "
                 "predictions; remove one of them"
@@ -120,10 +119,7 @@ class Spread(Section):
 
 def problems_of_spread(study: "Study") -> Iterator[str]:
     """Check that no size occurs twice."""
-    sizes = study.spread.sizes if study.spread else []
-    twice = next((size for i, size in enumerate(sizes) if size in sizes[:i]), None)
-    if twice is not None:
-        yield f"spread.sizes: '{twice}' is written twice; keep one"
+    yield from repeated("spread.sizes", study.spread.sizes if study.spread else ())
 
 
 class AutoGluon(Section):

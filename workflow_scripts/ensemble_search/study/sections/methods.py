@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from ensemble_search.runtime import plugins
-from ensemble_search.runtime.plugins import nearest
-from ensemble_search.study.sections.base import Section, plugin_problems
+from ensemble_search.study.sections.base import Section, plugin_problems, unknown
 
 if TYPE_CHECKING:
     from ensemble_search.spaces.base import Space
@@ -52,11 +51,8 @@ def problems_of_methods(study: "Study") -> Iterator[str]:
     """Check that every method names a search and an ensemble, and that no two are the same."""
     pairs: dict[tuple[str, str], str] = {}
     for name, method in study.methods.items():
-        for key, section in (("search", "searches"), ("ensemble", "ensembles")):
-            value, known = getattr(method, key), list(getattr(study, section))
-            if value not in known:
-                hint = nearest(value, known)
-                yield f"methods.{name}.{key}: '{value}' is not among {section}; {hint}"
+        yield from unknown(f"methods.{name}.search", [method.search], study, "searches")
+        yield from unknown(f"methods.{name}.ensemble", [method.ensemble], study, "ensembles")
         other = pairs.setdefault((method.search, method.ensemble), name)
         if other != name:
             yield f"methods.{name}: the same search and ensemble as '{other}'; remove one"
@@ -74,7 +70,5 @@ class Report(Section):
 
 def problems_of_report(study: "Study") -> Iterator[str]:
     """Check that the reference is a method."""
-    reference = study.report.reference
-    if reference is not None and reference not in study.methods:
-        hint = nearest(reference, list(study.methods))
-        yield f"report.reference: '{reference}' is not among methods; {hint}"
+    if (reference := study.report.reference) is not None:
+        yield from unknown("report.reference", [reference], study, "methods")
