@@ -38,15 +38,8 @@ class Problem(ABC):
     def predict(self, estimator: Any, X: np.ndarray, n_outputs: int) -> np.ndarray:
         """Predict with a fitted scikit-learn estimator and align its predictions.
 
-        Returns
-        -------
-        predictions
-            float32, of shape (n_samples, n_outputs).
-
-        Raises
-        ------
-        InvalidPredictionError
-            If the predictions are not valid.
+        float32, of shape (n_samples, n_outputs). Raises InvalidPredictionError if the predictions
+        are not valid.
         """
 
     @abstractmethod
@@ -61,15 +54,8 @@ class Problem(ABC):
     def distances(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return the distance between the predictions for each sample.
 
-        Parameters
-        ----------
-        p, q
-            See :meth:`diversity`.
-
-        Returns
-        -------
-        distances
-            With the dtype of p and q, and their broadcast shape without its last axis.
+        For ``p`` and ``q``, see :meth:`diversity`. The result has their dtype, and their broadcast
+        shape without its last axis.
         """
 
     @abstractmethod
@@ -79,14 +65,7 @@ class Problem(ABC):
     def diversity(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
         """Return the diversity of predictions, from 0 (equal) to 1.
 
-        Parameters
-        ----------
-        p, q
-            Predictions of models, of broadcastable shapes (..., n_samples, n_outputs).
-
-        Returns
-        -------
-        diversity
-            float64, of the broadcast shape without its last two axes.
+        ``p`` and ``q`` are predictions of models, of broadcastable shapes (..., n_samples,
+        n_outputs). The result is float64, of the broadcast shape without its last two axes.
         """
         return self.scaled(self.distances(p, q).mean(axis=-1, dtype=np.float64))

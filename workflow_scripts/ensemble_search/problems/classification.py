@@ -62,24 +62,12 @@ CLASSIFICATION = Classification()
 
 
 def align(probabilities, classes, n_samples: int, n_classes: int) -> np.ndarray:
-    """Align columns with classes and normalise rows to sum to 1.
+    """Align columns with classes and normalise rows to sum to 1: float32, (n_samples, n_classes).
 
-    Parameters
-    ----------
-    probabilities
-        Result of ``predict_proba``, of shape (n_samples, len(classes)).
-    classes
-        ``classes_`` of the estimator: the codes 0..n_classes-1 that occur in its training rows.
-
-    Returns
-    -------
-    probabilities
-        float32, of shape (n_samples, n_classes); columns of unseen classes are 0.
-
-    Raises
-    ------
-    InvalidPredictionError
-        If shapes or classes do not match, or a row has NaN, infinite or negative values, or only 0.
+    ``probabilities`` come from ``predict_proba``, of shape (n_samples, len(classes)), and
+    ``classes`` are ``classes_`` of the estimator: the codes 0..n_classes-1 that occur in its
+    training rows. Columns of unseen classes are 0. Raises InvalidPredictionError if shapes or
+    classes do not match, or a row has NaN, infinite or negative values, or only 0.
     """
     try:
         given = np.asarray(probabilities, dtype=np.float64)

@@ -25,19 +25,9 @@ def rounded(predictions: np.ndarray) -> np.ndarray:
 
 
 def mean(predictions: Iterable[np.ndarray], weights: Iterable[float]) -> np.ndarray:
-    """Return the weighted mean of predictions.
+    """Return the weighted mean of stored predictions (``Problem``), (n_samples, n_columns).
 
-    Parameters
-    ----------
-    predictions
-        Stored predictions (``Problem``) of each model, of shape (n_samples, n_columns).
-    weights
-        Weights of the models; they sum to 1.
-
-    Returns
-    -------
-    mean
-        float64, of shape (n_samples, n_columns).
+    The weights of the models sum to 1. The result is float64.
     """
     each = (w * rounded(p).astype(float) for p, w in zip(predictions, weights, strict=True))
     return sum(each, np.zeros(()))

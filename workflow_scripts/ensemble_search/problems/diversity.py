@@ -22,17 +22,8 @@ def pairwise(predictions: Sequence[np.ndarray], problem: Problem = CLASSIFICATIO
     growing search, only new rows are computed. Each row is always computed against earlier rows, so
     the bits are the same either way.
 
-    Parameters
-    ----------
-    predictions
-        n predictions of models, each of shape (n_samples, n_outputs).
-    problem
-        Defines the diversity.
-
-    Returns
-    -------
-    diversities
-        float64, of shape (n, n), symmetric with zeros on the diagonal; read-only.
+    The n ``predictions`` of models are each of shape (n_samples, n_outputs). The result is float64,
+    of shape (n, n), symmetric with zeros on the diagonal; read-only.
     """
     global _known  # noqa: PLW0603 - a disposable cache
     other, arrays, matrix = _known

@@ -23,19 +23,10 @@ DECOMPOSITIONS = ("loss", "member_loss", "ambiguity", "bias", "variance", "covar
 
 
 def measures(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """Compute all measures from the labels that the members of an ensemble predict.
+    """Compute all :data:`MEASURES` from the labels that the members of an ensemble predict.
 
-    Parameters
-    ----------
-    predictions
-        Class probabilities as stored, (T, n, columns).
-    labels
-        True labels, int, (n,).
-
-    Returns
-    -------
-    measures
-        Keyed by the names in :data:`MEASURES`; NaN for a single member.
+    ``predictions`` are class probabilities as stored, (T, n, columns), ``labels`` the true ones,
+    int, (n,). NaN for a single member.
     """
     if len(predictions) < 2:
         return dict.fromkeys(MEASURES, np.nan)
@@ -46,17 +37,9 @@ def measures(predictions: np.ndarray, labels: np.ndarray) -> dict[str, float]:
 
 
 def predicted(predictions: np.ndarray) -> np.ndarray:
-    """Return the label that each member predicts; ties go to the first class.
+    """Return the label that each member predicts, int, (T, n); ties go to the first class.
 
-    Parameters
-    ----------
-    predictions
-        Class probabilities as stored, (T, n, columns).
-
-    Returns
-    -------
-    labels
-        Int, (T, n).
+    ``predictions`` are class probabilities as stored, (T, n, columns).
     """
     if predictions.shape[2] == 1:
         return (predictions[:, :, 0] > 0.5).astype(int)
@@ -66,17 +49,8 @@ def predicted(predictions: np.ndarray) -> np.ndarray:
 def disagreement(right: np.ndarray) -> float:
     """Mean over pairs of the share of samples on which exactly one of the two is right.
 
-    With two classes, this is the share of samples whose predicted labels differ.
-
-    Parameters
-    ----------
-    right
-        bool, (T, n).
-
-    Returns
-    -------
-    disagreement
-        In [0, 1]; NaN for fewer than two members.
+    With two classes, this is the share of samples whose predicted labels differ. From bool, (T, n),
+    to a number in [0, 1]; NaN for fewer than two members.
     """
     members, samples = right.shape
     if members < 2:
@@ -89,12 +63,7 @@ def of_pairs(right: np.ndarray) -> dict[str, float]:
     """Means over pairs of Yule's Q statistic, correlation coefficient and double fault.
 
     Q and correlation are 0 for a pair with a member that is right on all or no samples, because it
-    is independent of all others.
-
-    Parameters
-    ----------
-    right
-        bool, (T, n), T at least 2.
+    is independent of all others. ``right`` is bool, (T, n), T at least 2.
     """
     members, samples = right.shape
     as_numbers = right.astype(np.float32)  # sums of up to 2^24 are exact
@@ -116,12 +85,8 @@ def of_pairs(right: np.ndarray) -> dict[str, float]:
 def kappa(labels: np.ndarray) -> float:
     """Mean over pairs of the kappa statistic of predicted labels (Cohen 1960).
 
-    It is 1 for two members that always predict the same single label.
-
-    Parameters
-    ----------
-    labels
-        The members' predicted labels, int, (T, n), T at least 2.
+    It is 1 for two members that always predict the same single label. ``labels`` are those that the
+    members predict, int, (T, n), T at least 2.
     """
     members, samples = labels.shape
     pairs = np.triu_indices(members, 1)
@@ -147,12 +112,7 @@ def of_all(right: np.ndarray) -> dict[str, float]:
 
     If all members are right on all samples, both the generalised and coincident failure
     diversities are 0. In this case, or if all are wrong on all samples, the interrater
-    agreement is 1.
-
-    Parameters
-    ----------
-    right
-        bool, (T, n), T at least 2.
+    agreement is 1. ``right`` is bool, (T, n), T at least 2.
     """
     members, samples = right.shape
     hits = np.arange(members + 1)
@@ -180,7 +140,9 @@ def of_all(right: np.ndarray) -> dict[str, float]:
 def decompositions(
     predictions: np.ndarray, labels: np.ndarray, weights: np.ndarray, task: str = CLASSIFICATION
 ) -> dict[str, float]:
-    """Decompose the squared loss of a weighted mean of predictions exactly, in two ways.
+    """Decompose the squared loss of a weighted mean of predictions into :data:`DECOMPOSITIONS`.
+
+    It is decomposed exactly, in two ways.
 
     Error and ambiguity (Krogh and Vedelsby 1995): ``loss`` = ``member_loss`` - ``ambiguity``, the
     weighted means of the members' losses and of their squared distances from the ensemble.
@@ -203,11 +165,6 @@ def decompositions(
     task
         ``classification``: the loss is the Brier score, from 0 to 1, and terms are summed over
         classes. ``regression``: it is the squared error.
-
-    Returns
-    -------
-    terms
-        Keyed by the names in :data:`DECOMPOSITIONS`. The bias is squared.
     """
     loss: SquaredDistance = Brier() if task == CLASSIFICATION else SquaredError()
     targets, factor = loss.targets(labels, predictions.shape[2])

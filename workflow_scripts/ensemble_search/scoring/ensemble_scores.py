@@ -33,30 +33,13 @@ def load(
 ) -> tuple[Pool, np.ndarray, np.ndarray]:
     """Read the inputs for the ensembles of a finished search; features are not read.
 
-    Evaluations on a share of the training rows are treated as failed.
+    Evaluations on a share of the training rows are treated as failed. ``search`` and ``split`` are
+    folders with the files of ``docs/architecture.md``, ``seed`` is that of the pool, and ``of`` the
+    expected identity of the search; see ``readers.search``.
 
-    Parameters
-    ----------
-    search, split
-        Folders of the search and of its split, with the files of ``docs/architecture.md``.
-    seed
-        Seed of the pool.
-    of
-        Expected identity of the search; see ``readers.search``.
-
-    Returns
-    -------
-    pool
-        The predictions are memory-mapped.
-    test_predictions
-        Of shape (n, n_test, n_columns), memory-mapped.
-    test_labels
-        Of shape (n_test,), as ``pool.labels``.
-
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged, or two files do not belong together.
+    Returns the pool; the test predictions, of shape (n, n_test, n_columns), memory-mapped as the
+    pool's; and the test labels, of shape (n_test,), as ``pool.labels``. Raises UserError if a file
+    is missing or damaged, or two files do not belong together.
     """
     about = split / "split.json"
     check(about)
