@@ -22,11 +22,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout
-from ensemble_search.runtime import errors, files
+from ensemble_search.runtime import errors
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDED = ROOT / "tests/recorded/numbers.json"
@@ -46,7 +45,7 @@ def main() -> None:
     if arguments.minutes is not None and not arguments.minutes >= 0:
         parser.error(f"--minutes: {arguments.minutes:g} is not a number from 0 on")
     jobs = Jobs.load(arguments.study)
-    from ensemble_search.evidence import ledger, measured
+    from ensemble_search.evidence import ledger, measured, page
     from ensemble_search.evidence import rows as evidence
 
     study = json.loads(jobs.report())
@@ -70,26 +69,14 @@ def main() -> None:
             run(jobs, dataset, repeat, arguments.cores)
         new = evidence.rows({**study, "datasets": [dataset]}, results, recorded)
         known = evidence.merge(known, new, current, evidence.tables(study))
-        write(folder, study, known)
-    write(folder, study, known)
+        page.write(folder, study, known)
+    page.write(folder, study, known)
     ledger.write(ledger.read(folder.parent), folder.parent)
     stale = sum(bool(row["stale"]) for row in known)
     done, total = evidence.progress(study, known)
     print(f"{folder}: {done} of {total} repeats, {len(known)} rows, {stale} stale")
     for repeat, dataset in evidence.missing(study, known):
         print(f"  missing: {dataset}, repeat {repeat}")
-
-
-def write(folder: Path, study: dict[str, Any], rows: list[dict[str, str]]) -> None:
-    """Write the rows, the study and the page."""
-    from ensemble_search.evidence import measured, page
-    from ensemble_search.evidence import rows as evidence
-
-    evidence.write(folder, rows)
-    files.write_json(folder / "study.json", study)
-    with files.atomic(folder / "README.md") as temporary:
-        text = page.page(study, rows, measured.read(folder))
-        temporary.write_text(text, encoding="utf-8")
 
 
 def run(jobs: Jobs, dataset: str, repeat: int, cores: str) -> None:

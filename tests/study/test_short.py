@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import automl
+from ensemble_search import table_search
 from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.data import rows as split_rows
 from ensemble_search.jobs import Jobs
@@ -83,7 +83,7 @@ def test_it_is_a_study(tmp_path, metric, rows):
     assert study.searches["divbo"]["design"] == "defaults"
     space = plugins.load("spaces", short.SPACE)().for_task(plugins.load("metrics", metric).task)
     assert study.searches["divbo"]["initial"] == len(space.algorithms)
-    assert study.searches["divbo"]["initial"] < automl.LEAST
+    assert study.searches["divbo"]["initial"] < table_search.LEAST
 
 
 def test_a_large_table_is_searched_on_a_part_of_its_training_rows():

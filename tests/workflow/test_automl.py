@@ -18,7 +18,9 @@ import pytest
 import yaml
 
 import automl
+from ensemble_search import table_search
 from ensemble_search.delivery import doors
+from ensemble_search.delivery.limits import NONE_WITHIN
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -373,7 +375,7 @@ def test_limits_that_leave_no_pipeline_are_lifted_unless_somebody_asked_for_them
     search = object.__new__(automl.Search)
     search.folder, search.again, search.study = tmp_path, True, {}
     file = tmp_path / "study.yaml"
-    said = ["member 1 of 1", f"error: {automl.NONE_WITHIN}; the cheapest have size_mb 60"]
+    said = ["member 1 of 1", f"error: {NONE_WITHIN}; the cheapest have size_mb 60"]
     for limits, log, lifted in (
         (short.LIMITS, said, True),
         (short.LIMITS, said[:1], False),
@@ -488,7 +490,7 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
     """New terminals have 0 columns until somebody sets their size, as in some containers."""
     leader, follower = os.openpty()
     with os.fdopen(follower, "w") as stream:
-        show = automl.Line(stream)
+        show = table_search.Line(stream)
         show("50 s of the search left")
         show("word " * 30)
         expected = "".join(
@@ -499,6 +501,6 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
             said += os.read(leader, 1000).decode()
     os.close(leader)
     assert said == expected
-    assert automl.refit_progress(["member 3 of 5", "checksum 1f"]) == "done"
-    assert automl.refit_progress([]) == "selecting the ensemble from the pipelines"
-    assert automl.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")
+    assert table_search.refit_progress(["member 3 of 5", "checksum 1f"]) == "done"
+    assert table_search.refit_progress([]) == "selecting the ensemble from the pipelines"
+    assert table_search.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")

@@ -4,8 +4,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import findings, markdown, measured
@@ -15,6 +13,7 @@ from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS, inconsistencies
 from ensemble_search.report.plots.figures import publish
+from ensemble_search.report.tables import number
 from ensemble_search.runtime import files
 
 #: Names of the papers.
@@ -146,7 +145,7 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
         ends = [findings.QUESTIONS[name], about]
         for row in methods.itertuples():
             numbers = row.error, row.error_low, row.error_high, row.detectable
-            mean, low, high, least = (_number(number, row.digits) for number in numbers)
+            mean, low, high, least = (number(value, row.digits) for value in numbers)
             difference = f"{row.method} − {row.reference}"
             lines.append([ends[0], difference, mean, f"[{low}, {high}]", least, ends[1]])
             ends = ["", ""]
@@ -212,7 +211,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     shown = losses.of(study)
     scale, digits = (shown.scale, shown.digits) if errors else (1, 2)
     numbers = [pair[name] for name in ("difference", "low", "high", "detectable")]
-    mean, low, high, least = (_number(scale * number, digits) for number in numbers)
+    mean, low, high, least = (number(scale * value, digits) for value in numbers)
     what = ", log2 of iterations" if rule.column == "reached" else ""
     what = ", log10" if rule.column in measured.DESIGNS else what
     given = rule.within or rule.margin
@@ -224,10 +223,6 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         f"{where}{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; "
         f"detectable {least}{margin}; {pair['units']} {units}"
     )
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}" if np.isfinite(value) else "–"
 
 
 def _own_numbers(paper: str) -> list[str]:

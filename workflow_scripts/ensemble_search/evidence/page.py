@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from ensemble_search.analysis import components, effects, losses
 from ensemble_search.evidence import design, markdown, measured
 from ensemble_search.evidence import rows as evidence
+from ensemble_search.runtime import files
 
 #: Names of the measures in ``measured``.
 NAMES = {
@@ -18,6 +20,14 @@ NAMES = {
     "centre": "squared distance to the centre, log10",
     "origin": "squared distance to the origin, log10",
 }
+
+
+def write(folder: Path, study: Mapping[str, Any], rows: list[dict[str, str]]) -> None:
+    """Write the rows, the study and the page into ``evidence/<study>``."""
+    evidence.write(folder, rows)
+    files.write_json(folder / "study.json", study)
+    with files.atomic(folder / "README.md") as temporary:
+        temporary.write_text(page(study, rows, measured.read(folder)), encoding="utf-8")
 
 
 def page(
