@@ -171,9 +171,8 @@ class Jobs:
     @functools.cache  # noqa: B019 (a process has at most two instances)
     def ensemble_code(self, ensemble: str) -> str:
         """Version of the code of an ensemble."""
-        made = ensembles.make(self.study, ensemble)
         metric = plugins.module_name("metrics", self.study.metric)
-        modules = [type(made).__module__, metric, *made.modules]
+        modules = [metric, *self._modules(ensemble)]
         if self.refits(ensemble):
             modules += [
                 "ensemble_search.scoring.cross_fitting",
@@ -184,7 +183,7 @@ class Jobs:
     @functools.cache  # noqa: B019 (a process has at most two instances)
     def refits(self, ensemble: str) -> str:
         """Describe how an ensemble refits pipelines; empty if it does not."""
-        if not plugins.load("ensembles", self.study.ensembles[ensemble]["type"]).refits:
+        if not ensembles.refits(self.study, ensemble):
             return ""
         return _json({"space": self.study.space, "limits": self.study.limits.model_dump()})
 
@@ -203,11 +202,13 @@ class Jobs:
     @functools.cache  # noqa: B019 (a process has at most two instances)
     def divisions_code(self) -> str:
         """Version of the code of the divisions, and of all ensembles."""
-        modules = [plugins.module_name("metrics", self.study.metric)]
-        for name in self.study.used("ensemble"):
-            made = ensembles.make(self.study, name)
-            modules += [type(made).__module__, *made.modules]
-        return code_version("divisions", *modules)
+        metric = plugins.module_name("metrics", self.study.metric)
+        used = map(self._modules, self.study.used("ensemble"))
+        return code_version("divisions", metric, *itertools.chain(*used))
+
+    def _modules(self, ensemble: str) -> list[str]:
+        made = ensembles.make(self.study, ensemble)
+        return [type(made).__module__, *made.modules]
 
     def deliver(self, dataset: str) -> str:
         """Describe what is delivered for a data set."""
@@ -237,9 +238,8 @@ class Jobs:
         assert self.study.deliver is not None
         method = self.study.methods[self.study.deliver.method]
         parts = ("spaces", self.study.space), ("metrics", self.study.metric)
-        made = ensembles.make(self.study, method.ensemble)
         modules = [plugins.module_name(*part) for part in parts]
-        return code_version("deliver", "predict", type(made).__module__, *made.modules, *modules)
+        return code_version("deliver", "predict", *self._modules(method.ensemble), *modules)
 
     def configurations(self, dataset: str) -> str:
         """Return the random configurations that surrogates are evaluated on, as a search's job."""
@@ -342,8 +342,7 @@ class Jobs:
             parts = fingerprint.modules(study.searches[name], study.space, study.metric)
             modules += [module for part in parts.values() for module in part]
         for name in study.used("ensemble"):
-            made = ensembles.make(study, name)
-            modules += [type(made).__module__, *made.modules]
+            modules += self._modules(name)
         for name in study.surrogates.names if study.surrogates else ():
             modules.append(plugins.module_name("surrogates", name))
         return files_outside(*modules)

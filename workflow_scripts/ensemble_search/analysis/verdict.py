@@ -45,19 +45,9 @@ def verdict(
     """Return which method has the lowest test loss, by how much, and with what certainty.
 
     A method is only said to rank best if its lead is significant, over data sets or on some of
-    them.
-
-    Parameters
-    ----------
-    compared
-        Runs that all methods finished.
-    reference
-        The method of interest, chosen before the results were seen.
-    splits
-        The split of every repeat.
-    single
-        Methods that deliver the best pipeline of their search instead of an ensemble. Default:
-        none.
+    them. The ``reference`` is the method of interest, chosen before the results were seen;
+    ``splits`` has the split of every repeat; and ``single`` are the methods that deliver the best
+    pipeline of their search instead of an ensemble.
     """
     losses = compared.losses
     final = ranks.final_errors(compared)

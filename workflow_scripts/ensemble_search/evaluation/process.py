@@ -35,12 +35,7 @@ _HAS_CHILDREN_FILE = Path(f"/proc/self/task/{os.getpid()}/children").exists()
 
 
 class WorkerProcess:
-    """A running worker.
-
-    Parameters
-    ----------
-    settings
-        The evaluator's ``space``, ``inputs``, ``memory_mb`` and ``threads``.
+    """A running worker, given the evaluator's space, inputs, ``memory_mb`` and threads.
 
     Attributes
     ----------

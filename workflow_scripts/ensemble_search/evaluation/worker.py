@@ -169,12 +169,8 @@ class _Worker:
     ) -> tuple[dict[str, Any], list[np.ndarray]]:
         """Fit and predict; if ``save`` is given, save the last fitted pipeline to that folder.
 
-        Returns
-        -------
-        header
-            Header of the reply.
-        predictions
-            Predictions of validation and test rows; empty unless the status is ``ok``.
+        Returns the header of the reply, and the predictions of validation and test rows, empty
+        unless the status is ``ok``.
         """
         predictions: list[np.ndarray] = []
         status, kind, message = "ok", None, None

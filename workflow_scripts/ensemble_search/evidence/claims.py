@@ -25,33 +25,24 @@ Rows = Iterable[Mapping[str, str]]
 def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     """Compare methods as a claim specifies, with data sets (or repeats) as units.
 
-    Parameters
-    ----------
-    rule
-        The comparison; see :class:`ensemble_search.papers.claims.Decide`.
-    studies
-        Content of the ``runs.csv`` of each study. Stale rows and repeats without all methods are
-        left out.
+    The ``studies`` are the contents of their ``runs.csv``. Stale rows and repeats without all
+    methods are left out.
 
-    Returns
-    -------
-    verdict
-        Of one study: :data:`AGREES` if the 95 % interval of each pair of methods lies on the
-        claimed side of 0, :data:`DIFFERS` if the interval of some pair lies on the other side, and
-        :data:`SMALLER` if it lies below the claimed size; with ``within``, :data:`AGREES` if all
-        intervals lie within it and :data:`DIFFERS` if one lies outside; with ``margin``,
-        :data:`AGREES` if all intervals lie above minus the margin and :data:`DIFFERS` if one lies
-        below. Otherwise, or with ranks of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with
-        fewer than two units, :data:`MISSING`. Of several studies, it is their common verdict, else
-        :data:`DIFFERS` if one differs, else :data:`OPEN`.
-    pairs
-        Columns ``study`` (its place among ``studies``), ``lower``, ``higher`` (methods), ``units``,
-        ``difference`` (mean over units of the second minus the first), ``low`` and ``high`` (its
-        interval, by Student's t; see ``effects.intervals``), ``detectable`` (the smallest
-        difference that this number of units can detect, NaN if none is possible).
-        With ``best``, there is one row per method of ``lower``: ``difference`` is its share of
-        units minus the share expected by chance, with the Clopper-Pearson interval, and
-        ``detectable`` is NaN.
+    The verdict on one study is :data:`AGREES` if the 95 % interval of each pair of methods lies on
+    the claimed side of 0, :data:`DIFFERS` if the interval of some pair lies on the other side, and
+    :data:`SMALLER` if it lies below the claimed size; with ``within``, :data:`AGREES` if all
+    intervals lie within it and :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES`
+    if all intervals lie above minus the margin and :data:`DIFFERS` if one lies below. Otherwise, or
+    with ranks of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with fewer than two units,
+    :data:`MISSING`. Of several studies, it is their common verdict, else :data:`DIFFERS` if one
+    differs, else :data:`OPEN`.
+
+    The pairs have the columns ``study`` (its place among ``studies``), ``lower``, ``higher``
+    (methods), ``units``, ``difference`` (mean over units of the second minus the first), ``low``
+    and ``high`` (its interval, by Student's t; see ``effects.intervals``) and ``detectable`` (the
+    smallest difference that this number of units can detect, NaN if none is possible). With
+    ``best``, there is one row per method of ``lower``: ``difference`` is its share of units minus
+    the share expected by chance, with the Clopper-Pearson interval, and ``detectable`` is NaN.
     """
     runs = dict(enumerate(_compared(rule, rows) for rows in studies))
     if rule.largest_in_first:

@@ -82,23 +82,11 @@ def build(
 ) -> list[Section] | str:
     """Make the sections of a page, one per family of methods.
 
-    Parameters
-    ----------
-    results
-        Results of the study.
-    free, member
-        See :func:`families`.
-    several
-        Whether the settings of a family's methods differ in the subject of the page.
-    say
-        Describes how a method with given settings differs from the others.
-    printed
-        Name of an entry of published errors, and a function from settings to the method's name
-        there.
-    about
-        Paragraphs at the start of the page.
-    nothing
-        Message if the study has no such family.
+    For ``free`` and ``member``, see :func:`families`. ``several`` says whether the settings of a
+    family's methods differ in the subject of the page, and ``say`` how a method with given settings
+    differs from the others. ``printed`` names an entry of published errors, with a function from
+    settings to the method's name there. ``about`` are paragraphs at the start of the page;
+    ``nothing`` is the message if the study has no such family.
     """
     study = results.study
     found = [

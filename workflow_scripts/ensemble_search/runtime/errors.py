@@ -36,10 +36,7 @@ PIPE = 128 + signal.SIGPIPE
 class UserError(Exception):
     """A mistake in the input: one line that names the key or file and the fix.
 
-    Parameters
-    ----------
-    problems
-        One text per mistake. :func:`one_line` escapes text from data, names or files.
+    There is one text per mistake. :func:`one_line` escapes text from data, names or files.
 
     Attributes
     ----------
