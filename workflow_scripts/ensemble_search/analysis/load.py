@@ -1,4 +1,8 @@
-"""Read the existing results of a study, and list the missing ones."""
+"""Read the existing results of a study, and list the missing ones.
+
+Methods of :class:`Results` that read a file raise Missing if it does not exist, and Unusable if it
+is damaged.
+"""
 
 import os
 from collections.abc import Callable, Mapping
@@ -38,8 +42,6 @@ ALGORITHM = "config.algorithm"
 @dataclass(frozen=True)
 class Results:
     """Results of a study so far, as tidy data frames.
-
-    Methods that read a file raise Missing if it does not exist, and Unusable if it is damaged.
 
     Attributes
     ----------
