@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from ensemble_search.data import file_limits, normalise, prepare, sources, text_files
-from ensemble_search.data.preparation import Preparation
+from ensemble_search.data.preparation import Categories, Preparation
 from ensemble_search.predictor import rows
 from ensemble_search.runtime.errors import UserError
 
@@ -223,6 +223,13 @@ def test_logical_cells_of_excel_among_others_are_no_numbers(tmp_path):
     ((columns, _),) = rows.excel(tmp_path / "a.xlsx", ["x", "z"])
     assert columns["x"][:3] == [0, "TRUE", 3]
     assert columns["z"][:4] == ["TRUE", "FALSE", 7, "FALSE"]
+    made = Preparation([Categories("z", ["7", "FALSE", "TRUE"], [], "7", None)], ["z"])
+    for cells in (["TRUE", "FALSE", 7], [True, np.False_, 7]):  # no column of new rows is mixed
+        X, said = made.transform({"z": np.array(cells, dtype=object)})
+        assert X.argmax(axis=1).tolist() == [2, 1, 0] and not said
+    for words in (["True", "TRUE"], ["TRUE", "true"]):
+        made = Preparation([Categories("z", words, [], words[0], None)], ["z"])
+        assert made.transform({"z": [True]})[0].tolist() == [[float("True" in words), 0]]
 
 
 def test_cells_of_several_types_are_read_as_their_text(tmp_path):

@@ -2,13 +2,14 @@ import datetime
 import decimal
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
-from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.data import checks, normalise, prepare, sources
 from ensemble_search.data.kinds import Column
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
@@ -233,6 +234,23 @@ def test_a_remedy_can_be_copied_into_a_study(name):
     assert yaml.safe_load(column.remedy("drop").strip("'")) == {"columns": {"drop": [name]}}
 
 
+def test_remedies_of_other_notes_can_be_copied_into_a_study(tmp_path):
+    (tmp_path / "a.csv").write_text("\n".join(['"a, b",x,y', *["1.1,0,p", "1.10,1,q"] * 60]))
+    found = [*(raw := sources.from_file(str(tmp_path / "a.csv"), "y")).notes]
+    frame, described = normalise.normalise(raw)
+    frame["a, b"] = frame["y"].map({"p": np.nan, "q": 1.0}) + np.arange(120)
+    found += normalise.normalise(replace(raw, frame=frame))[1]["notes"]
+    frame["a, b"] = frame["y"].map({"p": "k", "q": "l"})
+    found += checks.notes(frame, described, {"train": np.arange(120)})
+    remedies = [said for note in found for said in re.findall(r"columns: {\w+: \[[^]]*]}", note)]
+    assert {role for said in remedies for role in yaml.safe_load(said)["columns"]} == {
+        "categorical", "drop"
+    }  # fmt: skip
+    assert len(remedies) >= 3
+    for said in remedies:
+        assert [*yaml.safe_load(said)["columns"].values()] in ([["a, b"]], [["x"]]), said
+
+
 def test_words_for_missing_values_among_categories_are_said():
     _, described = run(x=["None", "None", "tar", "wood", None, "tar"])
     assert (
@@ -322,7 +340,10 @@ def test_columns_like_identifiers_are_named():
     assert notes["'some'"].startswith("has 30 of 35 successive integers, each once, like row ")
     assert "30 distinct among 30 values" in notes["'uuid'"]
     assert "(UUIDs)" in notes["'uuid'"]
-    assert "such as 'Name 0' (names or identifiers)" in notes["'name'"]
+    assert (
+        "such as 'Name 0': dropped by the base preparation (names or identifiers)"
+        in notes["'name'"]
+    )
     assert "20200101, which may be dates; 'columns: {date: [day]}'" in notes["'day'"]
 
 
@@ -794,6 +815,11 @@ def test_fold_numbers_that_doubles_would_merge_are_named(far):
 
 
 def test_digits_of_times_that_are_not_kept_are_said():
+    day = datetime.datetime(2020, 12, 31)
+    mixed = pd.DataFrame({"x": range(6), "t": pd.Series([day, day.date()] * 3, dtype=object)})
+    raw = Raw(mixed.assign(y=Y), "y", "set", {"sklearn": "set"})
+    notes = normalise.normalise(raw, {"categorical": ["t"]})[1]["notes"]
+    assert not any("fractions" in note for note in notes)
     fine = pd.Series(np.datetime64("2020-12-31T12:00:00", "ns") + np.arange(6))
     said = "has 5 times with nanoseconds, of which only the microseconds are kept"
     for given in (fine, fine.astype(object), fine.astype(str)):

@@ -553,6 +553,32 @@ def test_columns_that_cannot_have_their_role(columns, message):
         normalise.normalise(Raw(frame, "y", "set", {}), columns)
 
 
+@pytest.mark.parametrize(
+    ("words", "of_all", "of_train"),
+    [
+        ([f"{i}" for i in [*range(52), *[0, 1] * 124]], "codes, used as one number",
+         "each becomes a feature"),
+        ([f"k{i}" for i in [*range(150), *[0, 1] * 75]],
+         "each becomes a feature", "dropped by the base preparation, as 150 of 180 values are"),
+        ([f"k{i}" for i in [*[0, 1] * 25, *range(250)]],
+         "dropped by the base preparation (names or identifiers)", "each becomes a feature"),
+    ],
+)  # fmt: skip
+def test_a_note_says_how_the_training_rows_are_used(words, of_all, of_train):
+    """They are the first 180, or, of the codes, the last."""
+    part = np.repeat(["train", "validation", "test"], [180, 60, 60])
+    if "codes" in of_all:
+        part = part[::-1]
+    frame = pd.DataFrame({"c": words, "x": np.arange(300) % 7, "part": part})
+    frame["y"] = ["p", "q"] * 150
+    described = normalise.normalise(Raw(frame, "y", "set", {}), {"part": ["part"]})
+    said = "column 'c' has "
+    (before,) = [note for note in described[1]["notes"] if note.startswith(said)]
+    _, _, made = prepare.make_split(*described, PAPER)
+    (after,) = [note for note in made["notes"] if note.startswith(said)]
+    assert f": {of_all}" in before and f": {of_train}" in after and of_all not in after
+
+
 def test_a_note_does_not_promise_features_of_what_is_dropped():
     """Fewer rows have larger shares of distinct values: 75 % of all, 87 % of the training rows."""
     frame = pd.DataFrame({"x": np.arange(300) % 7, "y": ["p", "q"] * 150})
@@ -564,4 +590,5 @@ def test_a_note_does_not_promise_features_of_what_is_dropped():
     _, _, made = make(frame)
     assert "t" in made["dropped"]
     (note,) = [note for note in made["notes"] if note.startswith(said)]
-    assert f"dropped, as {made['dropped']['t']}" in note and "becomes a feature" not in note
+    assert f": dropped by the base preparation, as {made['dropped']['t']}" in note
+    assert "becomes a feature" not in note

@@ -92,8 +92,11 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
             classes=["no", "yes"], labels=labels, probabilities=np.stack([1 - p, p], axis=1),
             weights=weights,
         )  # fmt: skip
-        return card._threshold(of).tables[0].rows
+        part = card._threshold(of)
+        codes.append(part.code)
+        return part.tables[0].rows
 
+    codes: list[str] = []
     again = np.repeat(np.arange(900), weights)
     weighted = rows(labels, p, weights.astype(float))
     assert weighted == rows(labels[again], p[again], np.empty(0))
@@ -103,6 +106,24 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
     assert rare[-1][1] == "0.005"
     assert rare[0][-1] == "0.04444", "2 of 900 rows at a fifth of a false alarm each"
     assert {"0.0", "0"}.isdisjoint(row[-1] for row in rare)
+    good = np.where(np.arange(900) < 2, 0.03, 1e-4)
+    assert rows((np.arange(900) < 2).astype(int), good, np.empty(0))[-1][1] == "0.005"
+    assert "--threshold 0.02 " in codes[-1]
+    rows((np.arange(900) < 2).astype(int), good / 5, np.empty(0))
+    assert "--threshold 0.005 " in codes[-1], "not 0.00"
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_thresholds_of_test_rows_of_one_class(label, recwarn):
+    """A file of test rows may have no other."""
+    p = np.linspace(0.01, 0.99, 60)
+    both, labels = np.stack([1 - p, p], axis=1), np.full(60, label)
+    of = {"labels": labels, "probabilities": both, "weights": np.empty(0)}
+    part = card._threshold(SimpleNamespace(classes=["no", "yes"], **of))
+    assert {row[3] == "–" for row in part.tables[0].rows} == {label == 0}
+    assert "nan" not in str(part.tables)
+    assert "--threshold 0.83" in part.code
+    assert not recwarn.list
 
 
 def test_shares_of_no_row_and_of_all_end_there():
@@ -386,7 +407,8 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
          ["5 of 6 failed."]),
         (([0.0, 1.0, -1.0] * 20, [0.1, 0.1, 0.1] * 20, SQUARED_ERROR), ["not clearly better"]),
         (([2.0, 2.5, 3.0] * 20, [1.0, 1.1, 1.2] * 20, SQUARED_ERROR),
-         ["R² is below 0", "Intervals of 95 % contain only 33.3 % of the true values"]),
+         ["The test rows differ from the training rows",
+          "Intervals of 95 % contain only 33.3 % of the true values"]),
     ],
 )  # fmt: skip
 def test_cautions(given, said):
@@ -395,6 +417,13 @@ def test_cautions(given, said):
     assert some == said, found
     assert len(found) >= len(said)
     assert bool(found) == bool(said)
+
+
+def test_predictions_of_a_target_of_noise_do_not_make_the_test_rows_others():
+    labels, found = np.random.default_rng(0).normal(size=(2, 2000))
+    said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR)))
+    assert "R² is below 0: the mean of the test rows would be closer." in said
+    assert "differ" not in said
 
 
 def test_copies_are_more_than_rows_that_are_alike_by_chance():

@@ -679,7 +679,7 @@ def test_the_card_says_what_the_data_lost():
         note,
         "column 'name' dropped: 9 of 9 values are distinct",
     ]
-    note = "column 'name' is dropped by the base preparation: 9 distinct among 9 values"
+    note = "column 'name' has 9 distinct among 9 values: dropped by the base preparation (UUIDs)"
     assert card._reading({"dropped": dropped, "notes": [note]}, preparation) == [note]
     assert card._reading({"dropped": {}}, preparation) == [
         "All columns and rows of the table were used unchanged."

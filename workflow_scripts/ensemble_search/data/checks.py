@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ensemble_search.data import roles
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -152,12 +154,12 @@ def _column(name: str, labels: np.ndarray, codes: np.ndarray, words: Any, classe
         return (
             f"column '{name}' may name groups: its {k} values repeat, and by themselves predict "
             f"{100 * alone:.0f} % of the target. If new rows are of other values, errors are too "
-            f"low: 'columns: {{group: [{name}]}}' divides by them"
+            f"low: '{roles.written('group', name)}' divides by them"
         )
     if max(alone, beside) >= LEAK:
         return (
             f"column '{name}' alone predicts {100 * max(alone, beside):.1f} % of the target: if it "
-            f"is not known before the target is, leave it out ('columns: {{drop: [{name}]}}')"
+            f"is not known before the target is, leave it out ('{roles.written('drop', name)}')"
         )
     return ""
 

@@ -99,14 +99,9 @@ def _look_at_categories(column: Column, present: "pd.Series", distinct: int) -> 
     among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
     use, unread = prepare.use_of(present, column.asked), _unread(column, present)
     if use is None:
-        like = "UUIDs" if present.str.fullmatch(UUID).all() else "names or identifiers"
-        column.note(f"is dropped by the base preparation: {among} ({like}){unread}")
-    elif use == "text":
-        column.note(f"has {among}: text, whose words become features{unread}")
-    elif use == "numeric":
-        column.note(f"has {among}: codes, used as one number")
-    elif unread or distinct > prepare.MAX_CODES:
-        column.note(f"has {among}: {prepare.EACH}{unread}")
+        use = "uuids" if present.str.fullmatch(UUID).all() else "names"
+    if use != "categorical" or unread or distinct > prepare.MAX_CODES:
+        column.note(f"has {among}: {prepare.USES[use]}{unread * (use != 'numeric')}")
 
 
 def _unread(column: Column, present: "pd.Series") -> str:

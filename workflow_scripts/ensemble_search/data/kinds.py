@@ -1,7 +1,6 @@
 """Kinds of columns: number, boolean, date or category."""
 
 import datetime
-import json
 import numbers
 import re
 from collections import Counter
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import cells, digits, prepare, readings
+from ensemble_search.data import cells, digits, prepare, readings, roles
 from ensemble_search.data.cells import short
 from ensemble_search.runtime.errors import UserError
 
@@ -87,7 +86,8 @@ class Column:
                 return kind, values
             case "categorical" if kind == "date":
                 seconds = text(values.dt.strftime("%Y-%m-%dT%H:%M:%S"))
-                if (kept := seconds.nunique()) < (distinct := self.values.nunique()):
+                distinct = _instants(self.values).nunique()
+                if (kept := seconds.nunique()) < distinct:
                     self.note(
                         f"has {distinct} distinct times, but {kept} without fractions of a second, "
                         "which are not kept"
@@ -128,8 +128,8 @@ class Column:
         self.notes.append(f"column '{self.name}' {said}")
 
     def remedy(self, role: str) -> str:
-        """How a study assigns a role to the column."""
-        return f"'columns: {{{role}: [{in_yaml(self.name)}]}}'"
+        """Quote how a study assigns a role to the column."""
+        return f"'{roles.written(role, self.name)}'"
 
     def _by_type(self) -> "tuple[str | None, Any]":
         """Return kind and values if the column's type determines them, without parsing text."""
@@ -152,8 +152,9 @@ class Column:
         values = column.dropna()
         kind = pd.api.types.infer_dtype(values, skipna=True)
         if kind.startswith(("date", "period")):
-            dates, cut = _instants(column)
-            self._note_nanoseconds(cut)
+            given = _instants(column)
+            dates = pd.Series(cells.microseconds(given.to_numpy()), index=column.index)
+            self._note_nanoseconds(int((dates.notna() & (dates != given)).sum()))
             if lost := int((dates.isna() & column.notna()).sum()):
                 self.note(f"has {lost} invalid dates, treated as missing")
             return "date", dates
@@ -361,11 +362,8 @@ def eight_digits(values: "pd.Series", share: float) -> "pd.Series | None":
     return dates.astype("datetime64[us]") if dates.count() >= share * least else None
 
 
-def _instants(column: "pd.Series") -> "tuple[pd.Series, int]":
-    """Dates, date-times and periods (by their start); those with an offset in UTC.
-
-    Also how many of them lost digits, as they had nanoseconds.
-    """
+def _instants(column: "pd.Series") -> "pd.Series":
+    """Dates, date-times and periods (by their start); those with an offset in UTC."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.PeriodDtype):
@@ -376,18 +374,4 @@ def _instants(column: "pd.Series") -> "tuple[pd.Series, int]":
         column = pd.to_datetime(column, format="ISO8601", errors="coerce", utc=True)
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
-    given = column.to_numpy()
-    dates = cells.microseconds(given)
-    cut = int((~np.isnat(dates) & (dates != given)).sum())
-    return pd.Series(dates, index=column.index), cut
-
-
-def in_yaml(name: str) -> str:
-    """Write a name as an item of a list in YAML, quoted if need be."""
-    import yaml
-
-    try:
-        plain = yaml.safe_load(f"[{name}]") == [name]
-    except yaml.YAMLError:
-        plain = False
-    return name if plain else json.dumps(name, ensure_ascii=False)
+    return column

@@ -119,11 +119,11 @@ def normalise(
                 empty = min(absent, _empty(frame[name], words))
                 gaps[name] = [empty, absent - empty]
             if _absence_tells(made[1], labels):
-                notes.append(
-                    f"column '{name}' has no value in {absent} rows, which says much about the "
-                    f"target '{target}': if values are filled in once it is known, remove it with "
-                    f"'columns: {{drop: [{name}]}}'; if not, imputed values hide it: add a column "
-                    "that says where there are values"
+                column.note(
+                    f"has no value in {absent} rows, which says much about the target '{target}': "
+                    "if values are filled in once it is known, remove it with "
+                    f"{column.remedy('drop')}; if not, imputed values hide it: add a column that "
+                    "says where there are values"
                 )
             if column.read:
                 read[name] = column.read

@@ -400,9 +400,13 @@ def _each(column: Column, values: list[Any], notes: list[str]) -> np.ndarray:
         value: Any = cell if itself else None if missing else column.typed(cell)
         if column.kind == "numeric" and value is not None and not abs(value) <= cells.LARGEST:
             value = None
-        number = isinstance(cell, numbers.Real) and not isinstance(cell, bool)
-        if known is not None and value not in known and number:
-            value = by_number.get(cell, value)
+        number = isinstance(cell, numbers.Real)
+        if known is not None and value not in known:
+            if isinstance(cell, (bool, np.bool_)):  # TRUE, of a sheet or text, among other words
+                alike = [word for word in known if word.lower() == str(cell).lower()]
+                value = alike[0] if len(alike) == 1 else value
+            elif number:
+                value = by_number.get(cell, value)
         if value is None and not missing:
             huge = isinstance(cell, int) and abs(cell) > cells.LARGEST  # Python may not convert it
             odd[UNREADABLE][place] = "a huge number" if huge else str(cell)

@@ -57,8 +57,14 @@ MOST_WORDS = 200
 WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 #: Why a text column is dropped.
 WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
-#: What a note says of a categorical column.
-EACH = "each becomes a feature"
+#: What a note says of how a column of categories is used.
+USES = {
+    "categorical": "each becomes a feature",
+    "text": "text, whose words become features",
+    "numeric": "codes, used as one number",
+    "uuids": "dropped by the base preparation (UUIDs)",
+    "names": "dropped by the base preparation (names or identifiers)",
+}
 #: An identifier: one word with a digit.
 IDENTIFIER = r"(?=\S*\d)\S+"
 
@@ -98,7 +104,7 @@ def make_split(
     parts = {part: _Rows(frame, chosen) for part, chosen in rows.items()}
     X, preparation, dropped = prepare(parts, *own)
     notes = checks.notes(frame, description, rows)
-    notes += [_as_dropped(note, dropped) for note in description.get("notes", [])]
+    notes += [_as_used(note, preparation, dropped) for note in description.get("notes", [])]
     n_folds = settings.get("folds", 0)
     if part := settings.get("train_rows"):
         known = X["train"], labels[rows["train"]], classes
@@ -206,12 +212,15 @@ def reading(
     return [*rows, *([name, "", "", f"dropped: {why}"] for name, why in left.items())]
 
 
-def _as_dropped(note: str, dropped: Mapping[str, str]) -> str:
-    """Correct a note on the categories of a column, of which the training rows have too many."""
-    if EACH in note:
-        for name, why in dropped.items():
+def _as_used(note: str, preparation: Preparation, dropped: Mapping[str, str]) -> str:
+    """Correct a note on the use of a column's categories, which the training rows decide."""
+    if said := next((use for use in USES.values() if f": {use}" in note), None):
+        gone = "dropped by the base preparation"
+        used = {n: said if gone in said else f"{gone}, as {why}" for n, why in dropped.items()}
+        used |= {column.name: USES.get(column.kind, said) for column in preparation.columns}
+        for name, use in used.items():
             if note.startswith(f"column '{name}' has "):
-                return note.replace(EACH, f"dropped, as {why}")
+                return note.replace(f": {said}", f": {use}")
     return note
 
 

@@ -71,6 +71,17 @@ def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: role for role, names in columns.items() for name in names}
 
 
+def written(role: str, name: str) -> str:
+    """How a study assigns a role to a column, ``columns: {drop: [id]}``; quoted if need be."""
+    import yaml
+
+    try:
+        plain = yaml.safe_load(f"[{name}]") == [name]
+    except yaml.YAMLError:
+        plain = False
+    return f"columns: {{{role}: [{name if plain else json.dumps(name, ensure_ascii=False)}]}}"
+
+
 def suffix(columns: Mapping[str, Sequence[str]]) -> str:
     """Return a name suffix for the roles that apply to a source; empty without roles."""
     roles = sorted(by_name(columns).items())

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ensemble_search.data import arff, digits, file_limits, sheets, text_files
+from ensemble_search.data import arff, digits, file_limits, roles, sheets, text_files
 from ensemble_search.data.file_limits import Unreadable
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING, NONE
@@ -157,7 +157,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
     notes = ["the file is not UTF-8 text: read as Latin-1 (Windows-1252)"] if latin else []
     notes += [
         f"column '{name}' has {said}; if they are names, read them as such with "
-        f"columns: {{categorical: [{name}]}}"
+        f"{roles.written('categorical', name)}"
         for name, said in versions.items()
         if name not in (target, *also_text)
     ]

@@ -131,11 +131,12 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         )
     if not tested.classes and found["r2"].high < 0:
         yield (
-            "R² is below 0: the mean of the test rows would be closer. They differ from the "
-            "training rows, as later rows do if the target has a trend."
+            "R² is below 0: the mean of the test rows would be closer."
+            + " The test rows differ from the training rows, as later ones do if the target has a "
+            "trend." * found["r2"].beats
         )
-    if not tested.classes and (wide := [row for row in _coverages(tested) if row[4] < row[0]]):
-        nominal, _, covered, *_ = wide[-1]
+    if not tested.classes and (narrow := [row for row in _coverages(tested) if row[4] < row[0]]):
+        nominal, _, covered, *_ = narrow[-1]
         yield (
             f"Intervals of {100 * nominal:g} % contain only {100 * covered:.1f} % of the true "
             "values of the test rows: the intervals of --interval are too narrow."
@@ -261,13 +262,13 @@ def _threshold(tested: Tested) -> Part:
     grid = [k / 50 for k in range(1, 50)]
     found = measures.thresholds(positive, p, grid, tested.weights)
     titles = {"precision": "precision", "recall": "recall", "alarms": "rows predicted positive"}
-    shares = [Series(titles[key], grid, [row[key] for row in found]) for key in titles]
+    curves = [Series(titles[key], grid, [row[key] for row in found]) for key in titles]
     weights = tested.weights if tested.weights.size else None
     share = float(np.average(positive, weights=weights))
     costs = []
     for k in (1.0, 5.0, 20.0):
-        pairs = [_costs(row, k, share) for row in found]
-        shown = [own / none if own <= MOST_COST * none else np.nan for own, none in pairs]
+        ratios = [_ratio(*_costs(row, k, share)) for row in found]
+        shown = [ratio if ratio <= MOST_COST else np.nan for ratio in ratios]
         costs.append(Series(f"a miss costs {k:g}", grid, shown))
     missed = [*COSTS, *(k for k in HIGHER_COSTS if k * share <= 1 - share)]
     at = [1 / (1 + k) for k in missed]
@@ -276,16 +277,13 @@ def _threshold(tested: Tested) -> Part:
             "predicted positive", "cost per 100 rows", "without the ensemble")  # fmt: skip
     cells = []
     for k, row in zip(missed, rows, strict=True):
-        precision = f"{row['precision']:.3f}" if row["alarms"] else "–"
-        texts = f"{k:g}", f"{row['threshold']:.2g}", precision, f"{row['recall']:.3f}"
+        shares = (f"{row[key]:.3f}" if row[key] >= 0 else "–" for key in ("precision", "recall"))
+        texts = f"{k:g}", f"{row['threshold']:.2g}", *shares
         both = (amount(100 * cost) for cost in _costs(row, k, share))
         cells.append((*texts, f"{100 * row['alarms']:.3g} %", *both))
     # The example is the threshold that saves most.
-    saved = [
-        1 - own / none
-        for own, none in (_costs(r, k, share) for k, r in zip(missed, rows, strict=True))
-    ]
-    example = at[int(np.argmax(saved))]
+    left = [_ratio(*_costs(row, k, share)) for k, row in zip(missed, rows, strict=True)]
+    example = at[int(np.argmin(np.nan_to_num(left, nan=1.0)))]
     axes: dict[str, Any] = {"x": "threshold", "x_limits": (0, 1)}
     title = "Cost by threshold, relative to the cost without the ensemble"
     return Part(
@@ -299,18 +297,22 @@ def _threshold(tested: Tested) -> Part:
         ],
         [Table(head, cells)],
         [
-            Chart("threshold", "Precision and recall by threshold", y="share", series=shares,
+            Chart("threshold", "Precision and recall by threshold", y="share", series=curves,
                   y_limits=(0, 1), **axes),
             Chart("cost", title, y="cost", series=costs, y_limits=(0, MOST_COST), **axes),
         ],
         code=f"python predict.py --model . --input new.csv --output predictions.csv --threshold "
-        f"{example:.2f}   # '{name}' if its probability is at least {example:.2f}",
+        f"{example:.2g}   # '{name}' if its probability is at least {example:.2g}",
     )  # fmt: skip
 
 
 def _costs(row: Mapping[str, float], k: float, share: float) -> tuple[float, float]:
     """Return the cost per row, with and without the ensemble."""
     return row["false"] + k * row["missed"], min(k * share, 1 - share)
+
+
+def _ratio(own: float, none: float) -> float:
+    return own / none if none else np.nan
 
 
 def _calibration(tested: Tested) -> Part:
