@@ -65,6 +65,6 @@ onerror:
     if failed := failures():
         print("\nFailed:", *job_logs.table(failed), sep="\n")
     print("\nStopped, or something failed; what is finished stays.")
-    print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, results/data/*/fetch.log")
+    print(f"The logs: {RESULTS / 'logs'}/ and, of fetched data, {ROOT}/data/*/fetch.log")
     first = "Fix the causes above, and run" if failed else "Run"
     print(f"{first} the same command again: it continues where it stopped.")

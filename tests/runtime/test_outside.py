@@ -295,15 +295,21 @@ def test_wrong_types_of_an_optimizer_cost_a_line(parts, body, says):
     assert len(caught.value.problems) == 1
 
 
-def test_a_wrong_type_of_an_ensemble_costs_a_line(parts):
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("def planned(self, evaluations): return None", r"Own\.planned returns None; "),
+        ("modules = property(lambda self: None)", r"Own\.modules is None: input should be a val"),
+    ],
+)
+def test_a_wrong_type_of_an_ensemble_costs_a_line(parts, body, says):
     parts(
         "parts/ensembles/own.py",
-        "from ensemble_search.ensembles.best import Best\n"
-        "class Own(Best):\n    def planned(self, evaluations): return None\n",
+        f"from ensemble_search.ensembles.best import Best\nclass Own(Best):\n    {body}\n",
     )
     ensembles = {**STUDY["ensembles"], "own": {"type": "own"}}
     parts("study.yaml", study(["parts"], ensembles=ensembles))
-    with pytest.raises(UserError, match=r"ensembles\.own\.type: Own\.planned returns None; "):
+    with pytest.raises(UserError, match=rf"ensembles\.own\.type: {says}"):
         Jobs.load("study.yaml")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.study.sections.base import check_planned, check_task, mistakes
+from ensemble_search.study.sections.base import check_planned, check_task, check_type, mistakes
 
 if TYPE_CHECKING:
     from ensemble_search.study.model import Study
@@ -23,8 +23,9 @@ def make(study: "Study", name: str):
             f"ensembles.{name}.type: '{study.ensembles[name][KEY]}' needs validation rows of their "
             "own, and split.folds makes all training rows validation rows; remove one of them"
         )
-    planned = made.planned(study.budget.whole)
-    check_planned(planned, type(made), f"ensembles.{name}.{KEY}")
+    planned, where = made.planned(study.budget.whole), f"ensembles.{name}.{KEY}"
+    check_planned(planned, type(made), where)
+    check_type(planned.modules, list[str], where, f"{type(made).__name__}.modules")
     return planned
 
 
