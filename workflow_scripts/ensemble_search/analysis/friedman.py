@@ -11,30 +11,19 @@ from ensemble_search.analysis.wilcoxon import ALPHA
 
 @dataclass(frozen=True)
 class Friedman:
-    """Friedman's test of equal average ranks, with Nemenyi's critical difference.
+    """Friedman's test of equal average ranks, with Nemenyi's critical difference."""
 
-    Attributes
-    ----------
-    ranks
-        Average rank by method, lowest first.
-    datasets
-        Number of data sets.
-    statistic, p
-        Friedman's chi-square, corrected for ties, with k - 1 degrees of freedom.
-    f_statistic, f_p
-        The less conservative F form of Iman and Davenport (1980); the statistic is infinite and p 0
-        if all data sets rank the methods equally.
-    difference
-        Average ranks that differ by more than this differ significantly at :data:`ALPHA` (Nemenyi,
-        two-sided).
-    """
-
-    ranks: pd.Series
-    datasets: int
+    ranks: pd.Series  #: average rank by method, lowest first
+    datasets: int  #: number of data sets
+    #: Friedman's chi-square, corrected for ties, with k - 1 degrees of freedom.
     statistic: float
     p: float
+    #: The less conservative F form of Iman and Davenport (1980); the statistic is infinite and p 0
+    #: if all data sets rank the methods equally.
     f_statistic: float
     f_p: float
+    #: Average ranks that differ by more than this differ significantly at :data:`ALPHA` (Nemenyi,
+    #: two-sided).
     difference: float
 
     def groups(self) -> list[list[str]]:

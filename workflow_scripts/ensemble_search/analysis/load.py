@@ -41,49 +41,32 @@ ALGORITHM = "config.algorithm"
 
 @dataclass(frozen=True)
 class Results:
-    """Results of a study so far, as tidy data frames.
+    """Results of a study so far, as tidy data frames."""
 
-    Attributes
-    ----------
-    study
-        The study's names and settings.
-    scores
-        One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
-        of the ensemble built after that iteration (losses by the study's metric, shares as
-        fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (their
-        time to predict validation and test rows). Only runs that reached the budget and were made
-        with the study's settings. If the budget is not in evaluations, shorter runs repeat their
-        last row up to the length of the longest.
-    observations
-        One row per evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
-        ``error``, ``fidelity``, seconds, ``error_type``, ``message``, ``algorithm``.
-    manifests
-        One row per search with the content of ``search.json`` (dictionaries stay dictionaries).
-    datasets
-        One row per data set: ``rows`` of its three parts, ``classes``, ``majority_error`` (test
-        error of always predicting the most frequent training class) and, in regression,
-        ``mean_errors`` (by split, squared test error of always predicting the training rows' mean).
-        NaN if ``split.json`` is missing.
-    missing
-        One row per unusable file: ``stage``, ``dataset``, ``search``, ``ensemble``, ``repeat``,
-        ``file`` (relative to the results folder), ``reason``.
-    damaged
-        One line per file that exists but cannot be read, with the remedy.
-    expected
-        Number of files of each stage in the whole study.
-    folder
-        The study's results folder.
-    """
-
-    study: dict[str, Any]
+    study: dict[str, Any]  #: the study's names and settings
+    #: One row per method, data set, repeat and iteration: ``validation_error`` and ``test_error``
+    #: of the ensemble built after that iteration (losses by the study's metric, shares as
+    #: fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (their time
+    #: to predict validation and test rows). Only runs that reached the budget and were made with
+    #: the study's settings. If the budget is not in evaluations, shorter runs repeat their last row
+    #: up to the length of the longest.
     scores: pd.DataFrame
+    #: One row per evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
+    #: ``error``, ``fidelity``, seconds, ``error_type``, ``message``, ``algorithm``.
     observations: pd.DataFrame
+    #: One row per search with the content of ``search.json`` (dictionaries stay dictionaries).
     manifests: pd.DataFrame
+    #: One row per data set: ``rows`` of its three parts, ``classes``, ``majority_error`` (test
+    #: error of always predicting the most frequent training class) and, in regression,
+    #: ``mean_errors`` (by split, squared test error of always predicting the training rows' mean).
+    #: NaN if ``split.json`` is missing.
     datasets: pd.DataFrame
+    #: One row per unusable file: ``stage``, ``dataset``, ``search``, ``ensemble``, ``repeat``,
+    #: ``file`` (relative to the results folder), ``reason``.
     missing: pd.DataFrame
-    damaged: list[str]
-    expected: dict[str, int]
-    folder: Path
+    damaged: list[str]  #: one line per file that exists but cannot be read, with the remedy
+    expected: dict[str, int]  #: number of files of each stage in the whole study
+    folder: Path  #: the study's results folder
     _read: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

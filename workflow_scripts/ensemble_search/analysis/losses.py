@@ -17,26 +17,13 @@ class Losses:
 
     Shares are shown in percent with two digits and their differences in percentage points, other
     losses as plain numbers with four digits.
-
-    Attributes
-    ----------
-    metric
-        Name of the metric in the study.
-    title
-        Display name of the metric.
-    percent
-        Whether the losses are shares.
-    worst
-        Loss of a run that never had a model.
-    task
-        ``classification`` or ``regression``.
     """
 
-    metric: str = "error"
-    title: str = "error"
-    percent: bool = True
-    worst: float = 1.0
-    task: str = CLASSIFICATION
+    metric: str = "error"  #: name of the metric in the study
+    title: str = "error"  #: display name of the metric
+    percent: bool = True  #: whether the losses are shares
+    worst: float = 1.0  #: loss of a run that never had a model
+    task: str = CLASSIFICATION  #: ``classification`` or ``regression``
 
     @property
     def is_error(self) -> bool:

@@ -21,33 +21,19 @@ CHUNK = 100
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Pairwise comparison of methods.
+    """Pairwise comparison of methods."""
 
-    Attributes
-    ----------
-    pairs
-        One row per ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
-        (that ``method`` is better than ``against``, by the Poisson binomial test; NaN if unknown)
-        and ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
-    ranks
-        Expected rank by method, averaged over the same iterations.
-    iterations
-        The first and the last of these iterations.
-    rank_curves
-        Columns ``iteration``, ``method``, ``rank``.
-    probability_curves
-        Columns ``iteration``, ``method``, ``probability`` that the reference is better than
-        ``method``.
-    reason
-        Reason why the Poisson binomial test is missing; empty if it exists.
-    """
-
+    #: One row per ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
+    #: (that ``method`` is better than ``against``, by the Poisson binomial test; NaN if unknown)
+    #: and ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
     pairs: pd.DataFrame
-    ranks: pd.Series
-    iterations: tuple[int, int]
-    rank_curves: pd.DataFrame
+    ranks: pd.Series  #: expected rank by method, averaged over the same iterations
+    iterations: tuple[int, int]  #: the first and the last of these iterations
+    rank_curves: pd.DataFrame  #: columns ``iteration``, ``method``, ``rank``
+    #: Columns ``iteration``, ``method``, ``probability`` that the reference is better than
+    #: ``method``.
     probability_curves: pd.DataFrame
-    reason: str
+    reason: str  #: reason why the Poisson binomial test is missing; empty if it exists
 
 
 def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:

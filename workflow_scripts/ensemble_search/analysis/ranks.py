@@ -14,29 +14,14 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs on which methods are compared: those that all methods finished.
+    """The runs on which methods are compared: those that all methods finished."""
 
-    Attributes
-    ----------
-    scores
-        Rows of :attr:`Results.scores` for these runs and methods.
-    methods
-        Compared methods, in the order of the study.
-    left_out
-        Methods without any result, or without one on the runs of the others.
-    datasets
-        Data sets with at least one run, in the order of the study.
-    runs
-        Number of (data set, repeat) pairs.
-    losses
-        Format of losses by the study's metric. Default: error.
-    """
-
-    scores: pd.DataFrame
-    methods: list[str]
-    left_out: list[str]
-    datasets: list[str]
-    runs: int
+    scores: pd.DataFrame  #: rows of :attr:`Results.scores` for these runs and methods
+    methods: list[str]  #: compared methods, in the order of the study
+    left_out: list[str]  #: methods without any result, or without one on the runs of the others
+    datasets: list[str]  #: data sets with at least one run, in the order of the study
+    runs: int  #: number of (data set, repeat) pairs
+    #: Format of losses by the study's metric. Default: error.
     losses: Losses = ERROR
 
 

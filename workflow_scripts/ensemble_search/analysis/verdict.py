@@ -15,27 +15,17 @@ from ensemble_search.analysis.wilcoxon import ALPHA
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in words, and the underlying table.
+    """The answer in words, and the underlying table."""
 
-    Attributes
-    ----------
-    headline
-        One sentence.
-    sentences
-        Its basis, and its limitations.
-    summary
-        One row per method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's
-        t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; compared
-        with the leader, ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over
-        data sets) and ``detectable`` (from ``effects.intervals``).
-    leader
-        The method with the lowest average rank; None if several share it, or there is nothing to
-        compare.
-    """
-
-    headline: str
-    sentences: list[str]
+    headline: str  #: one sentence
+    sentences: list[str]  #: its basis, and its limitations
+    #: One row per method, best rank first: ``rank``, ``low``, ``high`` (95 % interval by Student's
+    #: t over data sets), ``error`` (mean test loss), the columns of ``ratings.ratings``; compared
+    #: with the leader, ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over
+    #: data sets) and ``detectable`` (from ``effects.intervals``).
     summary: pd.DataFrame
+    #: The method with the lowest average rank; None if several share it, or there is nothing to
+    #: compare.
     leader: str | None
 
 

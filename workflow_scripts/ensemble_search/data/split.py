@@ -26,38 +26,26 @@ WEIGHTS = {"train": "weights", "validation": "validation_weights", "test": "test
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """All data that a search may use, so without test labels.
+    """All data that a search may use, so without test labels."""
 
-    Attributes
-    ----------
-    X_train, X_validation, X_test
-        float64, of shape (n, p), after the base preparation: finite, without missing values.
-    y_train, y_validation
-        int64 codes 0..C-1, of shape (n,). In regression, float64: standardised numbers.
-    categorical
-        bool, of shape (p,): one-hot columns and booleans.
-    classes
-        Labels in the order of their codes, str, of shape (C,); empty in regression.
-    features
-        Names of the columns, str, of shape (p,); a one-hot column is ``<column>=<value>``.
-    folds
-        int64, of shape (n_train,): fold of every training row, from 0, if validation is by folds.
-        The validation rows are then the training rows, in the same order. Empty if validation rows
-        are a separate part.
-    weights, validation_weights, test_weights
-        float64, above 0, of shapes (n_train,), (n_validation,) and (n_test,): weights of the rows.
-        Empty if equal, the default.
-    """
-
+    #: float64, of shape (n, p), after the base preparation: finite, without missing values.
     X_train: np.ndarray
     X_validation: np.ndarray
     X_test: np.ndarray
+    #: int64 codes 0..C-1, of shape (n,). In regression, float64: standardised numbers.
     y_train: np.ndarray
     y_validation: np.ndarray
-    categorical: np.ndarray
+    categorical: np.ndarray  #: bool, of shape (p,): one-hot columns and booleans
+    #: Labels in the order of their codes, str, of shape (C,); empty in regression.
     classes: np.ndarray
+    #: Names of the columns, str, of shape (p,); a one-hot column is ``<column>=<value>``.
     features: np.ndarray
+    #: int64, of shape (n_train,): fold of every training row, from 0, if validation is by folds.
+    #: The validation rows are then the training rows, in the same order. Empty if validation rows
+    #: are a separate part.
     folds: np.ndarray
+    #: float64, above 0, of shapes (n_train,), (n_validation,) and (n_test,): weights of the rows.
+    #: Empty if equal, the default.
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     validation_weights: np.ndarray = field(default_factory=lambda: np.empty(0))
     test_weights: np.ndarray = field(default_factory=lambda: np.empty(0))

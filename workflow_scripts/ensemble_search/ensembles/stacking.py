@@ -127,27 +127,14 @@ def held_out(labels: np.ndarray, folds: int, seed: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _Stack(Members):
-    """Members whose predictions a model combines; the equal weights are unused.
-
-    Attributes
-    ----------
-    refits
-        Refits of the members.
-    train_labels
-        Of shape (n_train,).
-    seed
-        Seed of the model.
-    problem
-        Problem type.
-    folds
-        Fold of every training row, if these are the validation rows; else None.
-    """
+    """Members whose predictions a model combines; the equal weights are unused."""
 
     combination = None
-    refits: tuple[Refit, ...]
-    train_labels: np.ndarray
-    seed: int
-    problem: Problem
+    refits: tuple[Refit, ...]  #: refits of the members
+    train_labels: np.ndarray  #: of shape (n_train,)
+    seed: int  #: seed of the model
+    problem: Problem  #: problem type
+    #: Fold of every training row, if these are the validation rows; else None.
     folds: np.ndarray | None = None
 
     def predict_both(

@@ -16,42 +16,26 @@ class EvaluatorError(RuntimeError):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Result of evaluating a configuration.
+    """Result of evaluating a configuration."""
 
-    Attributes
-    ----------
-    status
-        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (unusable predictions).
-    validation, test
-        Predictions, float32, of shapes (n_validation, n_outputs) and (n_test, n_outputs);
-        None unless the status is ``ok``. With folds, ``validation`` holds out-of-fold predictions
-        of all training rows, and ``test`` the means over the folds' models.
-    fit_seconds
-        Wall-clock seconds to build, fit and predict, over all folds.
-    cpu_seconds
-        CPU seconds of the worker and its children.
-    predict_seconds
-        Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
-    memory_mb
-        Peak resident memory in MiB, including interpreter and data: the worker's peak as counted by
-        the kernel, or the largest sample of worker and children if that is higher. For a killed
-        evaluation, it is the largest sample, or the limit if that was exceeded.
-    error_type, message
-        Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
-    origin
-        ``fitted``, or the source of a lookup: ``shared`` or ``table``.
-    """
-
-    status: str
+    status: str  #: ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (unusable predictions)
+    #: Predictions, float32, of shapes (n_validation, n_outputs) and (n_test, n_outputs); None
+    #: unless the status is ``ok``. With folds, ``validation`` holds out-of-fold predictions of all
+    #: training rows, and ``test`` the means over the folds' models.
     validation: np.ndarray | None
     test: np.ndarray | None
-    fit_seconds: float
-    cpu_seconds: float
+    fit_seconds: float  #: wall-clock seconds to build, fit and predict, over all folds
+    cpu_seconds: float  #: CPU seconds of the worker and its children
+    #: Wall-clock seconds to predict both sets, a part of ``fit_seconds``; None unless ``ok``.
     predict_seconds: float | None
+    #: Peak resident memory in MiB, including interpreter and data: the worker's peak as counted by
+    #: the kernel, or the largest sample of worker and children if that is higher. For a killed
+    #: evaluation, it is the largest sample, or the limit if that was exceeded.
     memory_mb: float
+    #: Name of the exception or signal, and one line of at most 300 characters; None if ``ok``.
     error_type: str | None
     message: str | None
-    origin: str = FITTED
+    origin: str = FITTED  #: ``fitted``, or the source of a lookup: ``shared`` or ``table``
 
 
 class Evaluator(Protocol):

@@ -78,26 +78,13 @@ class Manifest(Stored):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Evaluated configurations of one data set and split; see the module.
+    """Evaluated configurations of one data set and split; see the module."""
 
-    Attributes
-    ----------
-    folder
-        Folder of the table.
-    manifest
-        Content of ``table.json``.
-    configurations
-        Active hyperparameters by name, one mapping per entry.
-    columns
-        The columns :data:`COLUMNS`, one value per entry.
-    validation, test
-        Stored predictions, float32, of shape (n_entries, n_samples, n_columns), memory-mapped.
-    """
-
-    folder: Path
-    manifest: dict[str, Any]
-    configurations: list[dict[str, Any]]
-    columns: dict[str, list]
+    folder: Path  #: folder of the table
+    manifest: dict[str, Any]  #: content of ``table.json``
+    configurations: list[dict[str, Any]]  #: active hyperparameters by name, one mapping per entry
+    columns: dict[str, list]  #: the columns :data:`COLUMNS`, one value per entry
+    #: Stored predictions, float32, of shape (n_entries, n_samples, n_columns), memory-mapped.
     validation: np.ndarray
     test: np.ndarray
 

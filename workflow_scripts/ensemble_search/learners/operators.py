@@ -20,24 +20,13 @@ SEED = 1  # random_state of every estimator, so that a configuration determines 
 
 @dataclass(frozen=True)
 class Data:
-    """The training data of a step, as its builder sees it.
+    """The training data of a step, as its builder sees it."""
 
-    Attributes
-    ----------
-    X
-        Features at this step, float64, of shape (n_samples, n_features).
-    y
-        Labels, int, or in regression the target, float64, of shape (n_samples,).
-    categorical
-        Bool, of shape (n_features,): whether each column is one-hot or holds categorical codes.
-    threads
-        Threads that the estimator may start.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
+    X: np.ndarray  #: features at this step, float64, of shape (n_samples, n_features)
+    y: np.ndarray  #: labels, int, or in regression the target, float64, of shape (n_samples,)
+    #: Bool, of shape (n_features,): whether each column is one-hot or holds categorical codes.
     categorical: np.ndarray
-    threads: int = 1
+    threads: int = 1  #: threads that the estimator may start
 
     @property
     def n_samples(self) -> int:
@@ -57,28 +46,16 @@ class Data:
 
 @dataclass(frozen=True)
 class Operator:
-    """A rescaler, preprocessor or learner with its hyperparameters.
+    """A rescaler, preprocessor or learner with its hyperparameters."""
 
-    Attributes
-    ----------
-    name
-        Value of the choice node, and prefix of the hyperparameters (``lda:shrinkage``).
-    build
-        ``build(values, data)`` creates the unfitted estimator from values by short name; None
-        leaves the data unchanged.
-    hyperparameters
-        ConfigSpace hyperparameters with short names.
-    conditions
-        Maps each child to (parent, values of the parent for which the child is active).
-    forbidden
-        Forbidden combinations of values.
-    """
-
-    name: str
+    name: str  #: value of the choice node, and prefix of the hyperparameters (``lda:shrinkage``)
+    #: ``build(values, data)`` creates the unfitted estimator from values by short name; None leaves
+    #: the data unchanged.
     build: Callable[[Mapping[str, Any], Data], Any]
-    hyperparameters: tuple
+    hyperparameters: tuple  #: ConfigSpace hyperparameters with short names
+    #: Maps each child to (parent, values of the parent for which the child is active).
     conditions: Mapping[str, tuple[str, Sequence]]
-    forbidden: Sequence[Mapping[str, Any]]
+    forbidden: Sequence[Mapping[str, Any]]  #: forbidden combinations of values
 
     def without(self, *names: str) -> tuple:
         """Return the other hyperparameters, for reuse in another operator."""

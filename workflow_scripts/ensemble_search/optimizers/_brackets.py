@@ -25,24 +25,14 @@ Bracket = Sequence[Rung]
 
 @dataclass(frozen=True)
 class Place:
-    """Where an evaluation is in the schedule.
+    """Where an evaluation is in the schedule."""
 
-    Attributes
-    ----------
-    bracket, rung
-        Numbers of the bracket and rung, from 0; bracket numbers continue when the schedule repeats.
-    index
-        Number of the evaluation within its rung, from 0.
-    fidelity
-        Fidelity of the rung.
-    before
-        The evaluations of the previous rung, the candidates for promotion; empty for rung 0.
-    """
-
+    #: Numbers of the bracket and rung, from 0; bracket numbers continue when the schedule repeats.
     bracket: int
     rung: int
-    index: int
-    fidelity: float
+    index: int  #: number of the evaluation within its rung, from 0
+    fidelity: float  #: fidelity of the rung
+    #: The evaluations of the previous rung, the candidates for promotion; empty for rung 0.
     before: range
 
 

@@ -8,43 +8,14 @@ from ensemble_search.papers.printed import Part, entries
 
 
 class Decide(Part):
-    """How rows of evidence decide a claim; see ``evidence.claims.decide``.
+    """How rows of evidence decide a claim; see ``evidence.claims.decide``."""
 
-    Attributes
-    ----------
-    column
-        Column by which methods are compared. ``validation_100``: the lowest validation loss up to
-        iteration 100; ``test_1``: the test loss after a tenth of the budget; ``reached``: log2 of
-        the iterations to the higher of two methods' final validation losses, which both reach, so
-        that a difference of 1 means twice as many iterations; ``test_divisions``: the mean over all
-        divisions of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``,
-        ``centre``, ``origin``.
-    over
-        Units of the intervals: ``datasets``, or ``repeats``, each with its mean over the data sets.
-        Intervals over repeats apply only to these data sets and splits.
-    by
-        ``mean``: the mean over runs of each data set; ``rank``: the rank of that mean among the
-        methods named here; ``spread``: the absolute deviation from the method's median over repeats
-        (Brown and Forsythe 1974); ``best``: the share of data sets on which a method has the lowest
-        mean, compared with the share expected by chance.
-    lower, higher
-        Methods: each in ``lower`` is claimed to be lower than each in ``higher``; with ``best``, to
-        be the lowest more often than by chance.
-    size
-        The difference printed in the paper, in the column's unit, such as 0.0024 for 0.24 points.
-    within
-        The methods are claimed to differ by less than this, in either direction.
-    margin
-        The methods in ``lower`` are only claimed not to be higher by this or more.
-    datasets
-        Data sets that the claim covers; empty: all.
-    printed
-        Instead of ``higher``: the paper's printed values for the method, by data set.
-    largest_in_first
-        The difference is claimed to be larger in the claim's first study than in each other one.
-        Repeats with the same number are compared.
-    """
-
+    #: Column by which methods are compared. ``validation_100``: the lowest validation loss up to
+    #: iteration 100; ``test_1``: the test loss after a tenth of the budget; ``reached``: log2 of
+    #: the iterations to the higher of two methods' final validation losses, which both reach, so
+    #: that a difference of 1 means twice as many iterations; ``test_divisions``: the mean over all
+    #: divisions of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``,
+    #: ``centre``, ``origin``.
     column: Literal[
         "test",
         "test_1",
@@ -64,40 +35,43 @@ class Decide(Part):
         "centre",
         "origin",
     ]
+    #: Units of the intervals: ``datasets``, or ``repeats``, each with its mean over the data sets.
+    #: Intervals over repeats apply only to these data sets and splits.
     over: Literal["datasets", "repeats"] = "datasets"
+    #: ``mean``: the mean over runs of each data set; ``rank``: the rank of that mean among the
+    #: methods named here; ``spread``: the absolute deviation from the method's median over repeats
+    #: (Brown and Forsythe 1974); ``best``: the share of data sets on which a method has the lowest
+    #: mean, compared with the share expected by chance.
     by: Literal["mean", "rank", "spread", "best"] = "mean"
+    #: Methods: each in ``lower`` is claimed to be lower than each in ``higher``; with ``best``, to
+    #: be the lowest more often than by chance.
     lower: list[str]
     higher: list[str] = Field(default_factory=list)
+    #: The difference printed in the paper, in the column's unit, such as 0.0024 for 0.24 points.
     size: float | None = None
+    #: The methods are claimed to differ by less than this, in either direction.
     within: float | None = None
+    #: The methods in ``lower`` are only claimed not to be higher by this or more.
     margin: float = 0.0
+    #: Data sets that the claim covers; empty: all.
     datasets: list[str] = Field(default_factory=list)
+    #: Instead of ``higher``: the paper's printed values for the method, by data set.
     printed: dict[str, float] = Field(default_factory=dict)
+    #: The difference is claimed to be larger in the claim's first study than in each other one.
+    #: Repeats with the same number are compared.
     largest_in_first: bool = False
 
 
 class Claim(Part):
-    """A claim.
+    """A claim."""
 
-    Attributes
-    ----------
-    where
-        Section, table or figure.
-    claim
-        Short form, with its numbers.
-    numbers
-        Entries of ``published.yaml`` with these numbers.
-    studies
-        Names of the files in ``studies/`` that test it: the claim is about each of them.
-    decide
-        How their evidence decides the claim, if it can.
-    """
-
-    where: str
-    claim: str
+    where: str  #: section, table or figure
+    claim: str  #: short form, with its numbers
+    #: Entries of ``published.yaml`` with these numbers.
     numbers: list[str] = Field(default_factory=list)
+    #: Names of the files in ``studies/`` that test it: the claim is about each of them.
     studies: list[str] = Field(default_factory=list)
-    decide: Decide | None = None
+    decide: Decide | None = None  #: how their evidence decides the claim, if it can
 
 
 def load(paper: str) -> dict[str, Claim]:

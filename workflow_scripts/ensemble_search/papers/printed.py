@@ -32,32 +32,16 @@ class Significant(Part):
 
 
 class Entry(Part):
-    """A table, or numbers from the text.
+    """A table, or numbers from the text."""
 
-    Attributes
-    ----------
-    where
-        Section, table or figure.
-    what
-        Meaning of the numbers.
-    unit
-        ``percent`` (numbers from 0 to 100), ``share`` (from 0 to 1), or empty.
-    columns
-        Headings for the rows of ``values``; empty if there are no rows.
-    settings
-        Experimental settings that differ from the entry ``settings``.
-    significant
-        The text's statements on significant differences.
-    values
-        Numbers, lists and mappings of numbers, and a few words.
-    """
-
-    where: str
-    what: str
+    where: str  #: section, table or figure
+    what: str  #: meaning of the numbers
+    #: ``percent`` (numbers from 0 to 100), ``share`` (from 0 to 1), or empty.
     unit: Literal["", "percent", "share"] = ""
-    columns: list[str] = []
-    settings: dict[str, Any] = {}
-    significant: Significant | None = None
+    columns: list[str] = []  #: headings for the rows of ``values``; empty if there are no rows
+    settings: dict[str, Any] = {}  #: experimental settings that differ from the entry ``settings``
+    significant: Significant | None = None  #: the text's statements on significant differences
+    #: Numbers, lists and mappings of numbers, and a few words.
     values: dict[str | int, Any] | list[Any]
 
     @model_validator(mode="after")
@@ -125,37 +109,19 @@ def table(paper: str, name: str) -> pd.DataFrame:
 
 
 class Inconsistency(Part):
-    """An entry of ``<paper>/inconsistencies.yaml``.
+    """An entry of ``<paper>/inconsistencies.yaml``."""
 
-    Attributes
-    ----------
-    where
-        Tables and sections.
-    what
-        The inconsistency in one sentence.
-    kind
-        ``contradicts``: both cannot be true; ``qualifies``: the printed statement means less than
-        it seems to, or is unlikely.
-    printed
-        The paper's printed value.
-    by
-        Name of the function in ``<paper>/checks.py`` that computes ``computed``.
-    of
-        Arguments of the function.
-    computed
-        The value that follows from other numbers of the paper, rounded.
-    words
-        ``computed`` in words: a format string whose fields are the keys or positions of
-        ``computed``. A list of lists is formatted list by list.
-    """
-
-    where: str
-    what: str
+    where: str  #: tables and sections
+    what: str  #: the inconsistency in one sentence
+    #: ``contradicts``: both cannot be true; ``qualifies``: the printed statement means less than it
+    #: seems to, or is unlikely.
     kind: Literal["contradicts", "qualifies"]
-    printed: Any = None
-    by: str
-    of: dict[str, Any] = Field(default_factory=dict)
-    computed: Any
+    printed: Any = None  #: the paper's printed value
+    by: str  #: name of the function in ``<paper>/checks.py`` that computes ``computed``
+    of: dict[str, Any] = Field(default_factory=dict)  #: arguments of the function
+    computed: Any  #: the value that follows from other numbers of the paper, rounded
+    #: ``computed`` in words: a format string whose fields are the keys or positions of
+    #: ``computed``. A list of lists is formatted list by list.
     words: str = "{}"
 
     @property

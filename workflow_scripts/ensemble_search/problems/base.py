@@ -19,16 +19,11 @@ class Problem(ABC):
 
     Predictions have two forms: those of *models*, of shape (..., n_samples, n_outputs), and
     *stored* ones, of shape (..., n_samples, n_columns), without redundant columns.
-
-    Attributes
-    ----------
-    metric
-        The loss that searches and ensembles minimise.
     """
 
     #: ``classification`` or ``regression``.
     task: ClassVar[str]
-    metric: Metric
+    metric: Metric  #: the loss that searches and ensembles minimise
 
     @abstractmethod
     def columns(self, n_outputs: int) -> int:

@@ -39,22 +39,14 @@ NETWORK = {
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that a lock file names.
+    """The process that a lock file names."""
 
-    Attributes
-    ----------
-    process, host
-        Its number, and its host.
-    since
-        When it took the lock, ISO 8601; empty if unknown.
-    start
-        Boot of the host, and clock ticks from boot to the start of the process. Unlike times, they
-        do not change when the clock is set. Empty if unknown.
-    """
-
+    #: Its number, and its host.
     process: int
     host: str
-    since: str = ""
+    since: str = ""  #: when it took the lock, ISO 8601; empty if unknown
+    #: Boot of the host, and clock ticks from boot to the start of the process. Unlike times, they
+    #: do not change when the clock is set. Empty if unknown.
     start: str = ""
 
     def __str__(self) -> str:

@@ -28,24 +28,12 @@ _ERROR = re.compile(r"(?:srun|sbatch|slurm\w+)[\w.-]*: (?:error|fatal): (.+)")
 
 @dataclass(frozen=True)
 class Job:
-    """A job in the queue.
+    """A job in the queue."""
 
-    Attributes
-    ----------
-    number
-        SLURM's job id.
-    state
-        ``PENDING``, ``RUNNING``, ``COMPLETING``, ...
-    reason
-        Why it waits: ``Priority``, ``PartitionDown``, ...; ``None`` if it does not.
-    comment
-        What the job does; see :func:`comment`.
-    """
-
-    number: str
-    state: str
-    reason: str
-    comment: str
+    number: str  #: SLURM's job id
+    state: str  #: ``PENDING``, ``RUNNING``, ``COMPLETING``, ...
+    reason: str  #: why it waits: ``Priority``, ``PartitionDown``, ...; ``None`` if it does not
+    comment: str  #: what the job does; see :func:`comment`
 
 
 def search_comment(study: str, dataset: str, search: str, repeat: int | str) -> str:

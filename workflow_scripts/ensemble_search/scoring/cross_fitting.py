@@ -37,27 +37,13 @@ from ensemble_search.search.journal import Journal, Record
 
 @dataclass(frozen=True)
 class Refitting:
-    """Settings for refitting pipelines.
+    """Settings for refitting pipelines."""
 
-    Attributes
-    ----------
-    space
-        Name of the space.
-    limits
-        ``seconds`` and ``memory_mb`` of a fit; see ``LiveEvaluator``.
-    threads
-        Threads of the learners.
-    folder
-        Folder of the folds' journals; created if missing.
-    make_evaluator
-        Creates the evaluators; default: worker processes.
-    """
-
-    space: str
-    limits: Mapping[str, float]
-    threads: int
-    folder: Path
-    make_evaluator: MakeEvaluator = live.make
+    space: str  #: name of the space
+    limits: Mapping[str, float]  #: ``seconds`` and ``memory_mb`` of a fit; see ``LiveEvaluator``
+    threads: int  #: threads of the learners
+    folder: Path  #: folder of the folds' journals; created if missing
+    make_evaluator: MakeEvaluator = live.make  #: creates the evaluators; default: worker processes
 
     @property
     def modules(self) -> list[str]:

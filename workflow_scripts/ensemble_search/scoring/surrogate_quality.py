@@ -23,24 +23,12 @@ PROTOCOLS = ("observed", "held-out", "error")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """Successful evaluations of a search on all training rows.
+    """Successful evaluations of a search on all training rows."""
 
-    Attributes
-    ----------
-    vectors
-        Encoded configurations, float32, of shape (n, n_hyperparameters).
-    categories
-        Number of categories of each hyperparameter, 0 if it is numerical.
-    errors
-        Validation errors, of shape (n,).
-    diversities
-        Pairwise diversities on the validation set (Eq. 3), of shape (n, n).
-    """
-
-    vectors: np.ndarray
-    categories: np.ndarray
-    errors: np.ndarray
-    diversities: np.ndarray
+    vectors: np.ndarray  #: encoded configurations, float32, of shape (n, n_hyperparameters)
+    categories: np.ndarray  #: number of categories of each hyperparameter, 0 if it is numerical
+    errors: np.ndarray  #: validation errors, of shape (n,)
+    diversities: np.ndarray  #: pairwise diversities on the validation set (Eq. 3), of shape (n, n)
 
 
 def read(folder: Path, space: Space, most: int | None = None, data: str | None = None) -> Evaluated:

@@ -29,33 +29,20 @@ class Budget:
     """Exactly one of ``evaluations``, ``fits``, ``seconds`` and ``cpu_seconds`` is given.
 
     Given evaluations (``search.given``) count towards none of these, nor towards ``minimum``.
-
-    Attributes
-    ----------
-    evaluations
-        Total evaluations.
-    successes
-        With ``evaluations``: the search ends once this many have succeeded.
-    seconds
-        The search ends with the evaluation at which the sum of ``fit_seconds`` reaches this. The
-        number of evaluations depends on the machine.
-    cpu_seconds
-        The same for ``cpu_seconds``, which other work on the machine hardly changes.
-    fits
-        The search ends with the evaluation at which the sum of fidelities, including those of
-        failed evaluations, reaches this: an evaluation on a third of the rows is a third of a fit.
-    minimum
-        Evaluations that are always made; not used with ``evaluations``.
-    most
-        Without ``evaluations``: the search always ends after this many.
     """
 
-    evaluations: int | None = None
+    evaluations: int | None = None  #: total evaluations
+    #: The search ends with the evaluation at which the sum of ``fit_seconds`` reaches this. The
+    #: number of evaluations depends on the machine.
     seconds: float | None = None
-    minimum: int = 1
+    minimum: int = 1  #: evaluations that are always made; not used with ``evaluations``
+    #: With ``evaluations``: the search ends once this many have succeeded.
     successes: int | None = None
-    most: int | None = None
+    most: int | None = None  #: without ``evaluations``: the search always ends after this many
+    #: The search ends with the evaluation at which the sum of fidelities, including those of failed
+    #: evaluations, reaches this: an evaluation on a third of the rows is a third of a fit.
     fits: int | None = None
+    #: As ``seconds``, but of ``cpu_seconds``, which other work on the machine hardly changes.
     cpu_seconds: float | None = None
 
     @property

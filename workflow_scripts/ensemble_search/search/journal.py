@@ -64,61 +64,35 @@ SYNC = 1.0
 
 @dataclass(frozen=True)
 class Record:
-    """A stored evaluation.
+    """A stored evaluation."""
 
-    Attributes
-    ----------
-    configuration
-        Active hyperparameters by name.
-    status
-        ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid``.
-    error
-        Validation error; None unless the status is ``ok``.
-    suggest_seconds, fit_seconds, cpu_seconds
-        Wall-clock seconds to suggest; wall-clock and CPU seconds to fit and predict.
-    predict_seconds
-        Wall-clock seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
-    memory_mb
-        Peak resident memory of the worker during the evaluation, in MiB.
-    error_type, message
-        Reason for the failure; empty or None for ``ok``.
-    why
-        The optimizer's reason for its choice.
-    rest_seconds
-        Wall-clock seconds from the end of the previous evaluation (or the start of the job) to the
-        end of this one, excluding suggesting and fitting: starting workers, reading, writing.
-    began
-        Start of the interval of ``rest_seconds``, in ISO format; for the first evaluation, the
-        start of the search.
-    fidelity
-        Share of the training rows that were fitted on, in (0, 1].
-    planned_after
-        Number of evaluations known when it was planned (``Optimizer.plan``).
-    origin
-        ``fitted`` by this search, or looked up: ``shared`` or ``table``.
-    validation, test
-        Predictions, float32, of shape (n_samples, n_columns): one column (the probability of
-        class 1) for two classes, else one per class; None unless the status is ``ok``.
-    """
-
-    configuration: dict[str, bool | int | float | str]
-    status: Status
-    error: float | None
+    configuration: dict[str, bool | int | float | str]  #: active hyperparameters by name
+    status: Status  #: ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid``
+    error: float | None  #: validation error; None unless the status is ``ok``
+    #: Wall-clock seconds to suggest; wall-clock and CPU seconds to fit and predict.
     suggest_seconds: float
     fit_seconds: float
     cpu_seconds: float
+    #: Wall-clock seconds to predict, a part of ``fit_seconds``; None unless the status is ``ok``.
     predict_seconds: float | None
-    memory_mb: float
+    memory_mb: float  #: peak resident memory of the worker during the evaluation, in MiB
+    #: Reason for the failure; empty or None for ``ok``.
     error_type: str | None
     message: str | None
-    why: dict[str, Any]
+    why: dict[str, Any]  #: the optimizer's reason for its choice
+    #: Predictions, float32, of shape (n_samples, n_columns): one column (the probability of class
+    #: 1) for two classes, else one per class; None unless the status is ``ok``.
     validation: np.ndarray | None
     test: np.ndarray | None
+    #: Wall-clock seconds from the end of the previous evaluation (or the start of the job) to the
+    #: end of this one, excluding suggesting and fitting: starting workers, reading, writing.
     rest_seconds: float = 0.0
+    #: Start of the interval of ``rest_seconds``, in ISO format; for the first evaluation, the start
+    #: of the search.
     began: str = ""
-    fidelity: float = 1.0
-    planned_after: int = 0
-    origin: Origin = FITTED
+    fidelity: float = 1.0  #: share of the training rows that were fitted on, in (0, 1]
+    planned_after: int = 0  #: number of evaluations known when it was planned (``Optimizer.plan``)
+    origin: Origin = FITTED  #: ``fitted`` by this search, or looked up: ``shared`` or ``table``
 
     @classmethod
     def of(

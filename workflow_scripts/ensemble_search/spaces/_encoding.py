@@ -15,45 +15,24 @@ DIGITS = 8
 
 @dataclass(frozen=True)
 class Column:
-    """Mapping between a hyperparameter's values and its entries in points.
+    """Mapping between a hyperparameter's values and its entries in points."""
 
-    Attributes
-    ----------
-    name
-        Name of the hyperparameter.
-    lower, upper
-        Bounds of a number; first and last index of categories or ordinal levels.
-    log
-        Whether the unit scale is logarithmic.
-    whole
-        Whether the numbers are integers.
-    categorical
-        Whether entries are category indices (otherwise, positions in unit scale).
-    choices
-        Categories or ordinal levels; None for other numbers.
-    default
-        Entry of the default value.
-    low, high
-        Interval that :meth:`draw` maps to; all of [0, 1] unless the range is cut into pieces.
-    first, last
-        Lowest and highest entry of the piece.
-    open
-        Whether the last entry belongs to the next piece.
-    """
-
-    name: str
+    name: str  #: name of the hyperparameter
+    #: Bounds of a number; first and last index of categories or ordinal levels.
     lower: float
     upper: float
-    log: bool
-    whole: bool
-    categorical: bool
-    choices: tuple | None
-    default: float = math.nan
+    log: bool  #: whether the unit scale is logarithmic
+    whole: bool  #: whether the numbers are integers
+    categorical: bool  #: whether entries are category indices (otherwise, positions in unit scale)
+    choices: tuple | None  #: categories or ordinal levels; None for other numbers
+    default: float = math.nan  #: entry of the default value
+    #: Interval that :meth:`draw` maps to; all of [0, 1] unless the range is cut into pieces.
     low: float = 0.0
     high: float = 1.0
+    #: Lowest and highest entry of the piece.
     first: float = -math.inf
     last: float = math.inf
-    open: bool = False
+    open: bool = False  #: whether the last entry belongs to the next piece
 
     @classmethod
     def of(cls, hyperparameter) -> "Column":

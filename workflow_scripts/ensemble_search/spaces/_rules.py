@@ -11,21 +11,11 @@ Test = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Among:
-    """Test whether a category or ordinal level is in a set.
+    """Test whether a category or ordinal level is in a set."""
 
-    Attributes
-    ----------
-    index
-        Index of the hyperparameter.
-    steps
-        Factor that turns its entries into indices of the choices.
-    legal
-        Bool, of shape (n_choices + 1,); the last entry applies if it is inactive.
-    """
-
-    index: int
-    steps: float
-    legal: np.ndarray
+    index: int  #: index of the hyperparameter
+    steps: float  #: factor that turns its entries into indices of the choices
+    legal: np.ndarray  #: bool, of shape (n_choices + 1,); the last entry applies if it is inactive
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         return self.legal[self.choices(points)]

@@ -66,29 +66,14 @@ def name_of(file: str, name: str | None) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """What was found in a table.
+    """What was found in a table."""
 
-    Attributes
-    ----------
-    rows
-        Number of rows used.
-    metric
-        Loss to minimise.
-    summary
-        A line on target and metric.
-    classes
-        The classes used, if others have too few rows; else None.
-    groups
-        Number of groups of rows; None without groups.
-    frame, described
-        The table as ``normalise`` returns it.
-    """
-
-    rows: int
-    metric: str
-    summary: str
-    classes: list[str] | None
-    groups: int | None
+    rows: int  #: number of rows used
+    metric: str  #: loss to minimise
+    summary: str  #: a line on target and metric
+    classes: list[str] | None  #: the classes used, if others have too few rows; else None
+    groups: int | None  #: number of groups of rows; None without groups
+    #: The table as ``normalise`` returns it.
     frame: "pd.DataFrame"
     described: dict[str, Any]
 

@@ -50,21 +50,12 @@ class GaussianProcess(PerformanceSurrogate):
 
 @dataclass(frozen=True)
 class _Evidence:
-    """The marginal likelihood as a function of the parameters' logarithms.
+    """The marginal likelihood as a function of the parameters' logarithms."""
 
-    Attributes
-    ----------
-    squares
-        Squared differences per column of the pairs i > j, of shape (n_columns, n_pairs).
-    targets
-        Standardised errors, of shape (n,).
-    pairs
-        Indices i and j.
-    """
-
+    #: Squared differences per column of the pairs i > j, of shape (n_columns, n_pairs).
     squares: np.ndarray
-    targets: np.ndarray
-    pairs: tuple[np.ndarray, np.ndarray]
+    targets: np.ndarray  #: standardised errors, of shape (n,)
+    pairs: tuple[np.ndarray, np.ndarray]  #: indices i and j
 
     @classmethod
     def of(cls, columns: np.ndarray, targets: np.ndarray) -> "_Evidence":

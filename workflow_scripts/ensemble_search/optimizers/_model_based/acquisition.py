@@ -151,21 +151,12 @@ def ascend(space: Space, starts: np.ndarray, score: Slope) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The configurations that an optimizer chooses from.
+    """The configurations that an optimizer chooses from."""
 
-    Attributes
-    ----------
-    points
-        Distinct end points of the climbs, then uniform draws; of shape (n, n_hyperparameters).
-    vectors
-        The encoded points, float32, of shape (n, n_hyperparameters).
-    n_local
-        Number of end points of climbs.
-    """
-
+    #: Distinct end points of the climbs, then uniform draws; of shape (n, n_hyperparameters).
     points: np.ndarray
-    vectors: np.ndarray
-    n_local: int
+    vectors: np.ndarray  #: the encoded points, float32, of shape (n, n_hyperparameters)
+    n_local: int  #: number of end points of climbs
 
     def extended(self, ends: np.ndarray, space: Space) -> "Candidates":
         """Return the candidates with further end points of climbs prepended."""

@@ -11,20 +11,12 @@ class KernelDensity:
 
     Numbers have Gaussian kernels. The kernel of a category gives 1 - bandwidth to the observed one,
     and shares the bandwidth equally among the others (Aitchison & Aitken, 1976).
-
-    Attributes
-    ----------
-    points
-        Observations, of shape (n, d): numbers in [0, 1], indices of categories.
-    sizes
-        Number of categories per column, 0 for numerical columns; int, of shape (d,).
-    bandwidths
-        Of shape (d,).
     """
 
-    points: np.ndarray
+    points: np.ndarray  #: observations, of shape (n, d): numbers in [0, 1], indices of categories
+    #: Number of categories per column, 0 for numerical columns; int, of shape (d,).
     sizes: np.ndarray
-    bandwidths: np.ndarray
+    bandwidths: np.ndarray  #: of shape (d,)
 
     @classmethod
     def of(cls, points: np.ndarray, sizes: np.ndarray, floor: float) -> "KernelDensity":

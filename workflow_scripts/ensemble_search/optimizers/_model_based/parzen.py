@@ -17,15 +17,9 @@ RECENT = 25
 
 @dataclass(frozen=True)
 class Categories:
-    """Probabilities of categories.
+    """Probabilities of categories."""
 
-    Attributes
-    ----------
-    probabilities
-        Of shape (n_categories,).
-    """
-
-    probabilities: np.ndarray
+    probabilities: np.ndarray  #: of shape (n_categories,)
 
     def draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw entries, of shape (size,)."""
@@ -38,17 +32,10 @@ class Categories:
 
 @dataclass(frozen=True)
 class Numbers:
-    """A mixture of Gaussians, truncated to [0, 1] as a whole.
+    """A mixture of Gaussians, truncated to [0, 1] as a whole."""
 
-    Attributes
-    ----------
-    column
-        The hyperparameter; ``column.draw`` maps [0, 1] to its entries.
-    weights, means, deviations
-        Parameters of the Gaussians, each of shape (n,); the weights need not sum to 1.
-    """
-
-    column: Column
+    column: Column  #: the hyperparameter; ``column.draw`` maps [0, 1] to its entries
+    #: Parameters of the Gaussians, each of shape (n,); the weights need not sum to 1.
     weights: np.ndarray
     means: np.ndarray
     deviations: np.ndarray

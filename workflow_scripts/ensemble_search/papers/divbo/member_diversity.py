@@ -124,22 +124,13 @@ def _panels(results: Results, compared: Comparison, publish) -> Section | None:
 
 @dataclass(frozen=True)
 class FinalMembers:
-    """The members of an ensemble after the last iteration.
+    """The members of an ensemble after the last iteration."""
 
-    Attributes
-    ----------
-    members
-        Iterations at which the unique members were evaluated, ascending.
-    diversities
-        Diversity of every pair on the validation rows (DivBO paper, Eq. 3), shape (members,
-        members).
-    disagreement
-        ``member_diversity.disagreement`` of the members on the validation rows.
-    """
-
-    members: list[int]
+    members: list[int]  #: iterations at which the unique members were evaluated, ascending
+    #: Diversity of every pair on the validation rows (DivBO paper, Eq. 3), shape (members,
+    #: members).
     diversities: np.ndarray
-    disagreement: float
+    disagreement: float  #: ``member_diversity.disagreement`` of the members on the validation rows
 
 
 def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembers:

@@ -9,28 +9,16 @@ from ensemble_search.surrogates.base import one_hot
 
 @dataclass(frozen=True)
 class Pairs:
-    """All ordered pairs of n configurations, including (i, i) (DivBO paper, Section 3.2).
+    """All ordered pairs of n configurations, including (i, i) (DivBO paper, Section 3.2)."""
 
-    Attributes
-    ----------
-    rows
-        float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then those of
-        j.
-    targets
-        Diversities of the pairs, of shape (n * n,).
-    varying
-        Bool, of shape (n_columns,): the one-hot columns in the rows; the others are constant.
-    categories
-        Number of categories of each hyperparameter, 0 if it is numerical.
-    size
-        n.
-    """
-
+    #: float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then those of
+    #: j.
     rows: np.ndarray
-    targets: np.ndarray
+    targets: np.ndarray  #: diversities of the pairs, of shape (n * n,)
+    #: Bool, of shape (n_columns,): the one-hot columns in the rows; the others are constant.
     varying: np.ndarray
-    categories: np.ndarray
-    size: int
+    categories: np.ndarray  #: number of categories of each hyperparameter, 0 if it is numerical
+    size: int  #: n
 
     @classmethod
     def of(cls, vectors: np.ndarray, diversities: np.ndarray, categories: np.ndarray) -> "Pairs":

@@ -76,22 +76,14 @@ class PairTrees:
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree of numerical splits.
+    """A tree of numerical splits."""
 
-    Attributes
-    ----------
-    feature, threshold
-        Per split, int and float32: a row goes left if its feature is <= the threshold.
-    children
-        Int, of shape (2, n_splits), left and right: a split (with a higher number) or ~leaf.
-    value
-        Values of the leaves.
-    """
-
+    #: Per split, int and float32: a row goes left if its feature is <= the threshold.
     feature: np.ndarray
     threshold: np.ndarray
+    #: Int, of shape (2, n_splits), left and right: a split (with a higher number) or ~leaf.
     children: np.ndarray
-    value: np.ndarray
+    value: np.ndarray  #: values of the leaves
 
 
 def _lightgbm_tree(fields: dict[str, str]) -> Tree:
