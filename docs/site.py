@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from griffe import Attribute, Docstring, Extension
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -62,6 +63,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_content(html: str, **_: Any) -> str:
     """Remove the roles of Sphinx from docstrings, which MkDocs shows as text."""
     return re.sub(r":(?:attr|class|data|func|meth|mod):(?=<code>)", "", html)
+
+
+class Comments(Extension):
+    """Fields are described by comments ``#:`` beside them, or above the first of several."""
+
+    def on_attribute_instance(self, *, attr: Attribute, **_: Any) -> None:
+        """Add the description of a field."""
+        if attr.docstring or not (attr.parent and attr.parent.is_class and attr.lineno):
+            return
+        lines = Path(str(attr.filepath)).read_text(encoding="utf-8").split("\n")
+        *above, own = lines[: attr.lineno]
+        found = own.partition("  #: ")[2:]
+        if not found[0]:
+            while above and re.match(r"    \w[^#]*$", above[-1]):
+                above.pop()
+            found = ()
+            while above and above[-1].startswith("    #: "):
+                found = above.pop().removeprefix("    #: "), *found
+        if text := " ".join(found):
+            attr.docstring = Docstring(f"{text[0].upper()}{text[1:].rstrip('.')}.", parent=attr)
 
 
 def _pages() -> list[str]:

@@ -1,4 +1,4 @@
-"""Imports go one way: between the folders of the package, to scripts, and between tests."""
+"""Imports go one way, between folders, to scripts, and between tests; other rules of the house."""
 
 import ast
 import re
@@ -123,3 +123,16 @@ def test_test_modules_lie_in_the_folder_of_what_they_test():
         names[file.name].append(file)
         assert file == Path(__file__) or file.parent.name in folders, file
     assert not [files for files in names.values() if len(files) > 1], "two of the same name"
+
+
+def test_fields_of_dataclasses_are_described_beside_them():
+    """By comments ``#:``, not in docstrings, where a description is far from its field."""
+    found = [
+        f"{file.relative_to(ROOT)}: {part.name}"
+        for file in sorted(PACKAGE.rglob("*.py"))
+        for part in ast.walk(parse(file))
+        if isinstance(part, ast.ClassDef)
+        and any(ast.unparse(own).startswith("dataclass") for own in part.decorator_list)
+        and "Attributes\n" in (ast.get_docstring(part) or "")
+    ]
+    assert found == []

@@ -2,12 +2,16 @@
 
 import ast
 import re
+import runpy
+import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
-from support import ROOT
+from support import ROOT, SCRIPTS
 
 PAGES = sorted(
     page
@@ -68,3 +72,33 @@ def test_what_the_api_reference_lists_exists():
         for module, names in modules.items():
             content = import_module(f"ensemble_search.{module}")
             assert [name for name in names if not getattr(content, name).__doc__] == []
+
+
+def test_the_api_reference_describes_all_fields(monkeypatch):
+    """Without MkDocs and Griffe, which read the same lines."""
+    griffe = SimpleNamespace(Extension=object, Attribute=None, Docstring=lambda text, parent: text)
+    for name in ("config", "config.defaults", "structure", "structure.files"):
+        monkeypatch.setitem(sys.modules, f"mkdocs.{name}", MagicMock())
+    for name, module in (("mkdocs", MagicMock()), ("griffe", griffe)):
+        monkeypatch.setitem(sys.modules, name, module)
+    site = runpy.run_path(str(ROOT / "docs/site.py"))
+    found = {}
+    for modules in site["API"].values():
+        for module in modules:
+            file = SCRIPTS / f"ensemble_search/{module.replace('.', '/')}.py"
+            for part in ast.parse(file.read_text(encoding="utf-8")).body:
+                if not isinstance(part, ast.ClassDef) or part.name.startswith("_"):
+                    continue
+                for field in part.body:
+                    if isinstance(field, ast.AnnAssign):
+                        attr = SimpleNamespace(
+                            docstring=None, filepath=file, lineno=field.lineno,
+                            parent=SimpleNamespace(is_class=True),
+                        )  # fmt: skip
+                        site["Comments"]().on_attribute_instance(attr=attr)
+                        found[part.name, ast.unparse(field.target)] = attr.docstring
+    assert [name for name, text in found.items() if not text] == []
+    assert found["Metric", "title"] == "Name in tables and figures."
+    assert found["Members", "weights"] == "Of shape (n_members,), positive; they sum to 1."
+    assert found["Pool", "train_labels"] == found["Pool", "train_inputs"]
+    assert found["Pool", "seed"] == "Seed for random ties and for folds."

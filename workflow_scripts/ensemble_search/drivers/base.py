@@ -12,15 +12,11 @@ class Driver(ABC):
     library inside its methods. It is stateless: every suggestion is computed from all evaluations,
     so that a search can be resumed at any point. Anything that it caches must not affect
     suggestions.
-
-    Attributes
-    ----------
-    environment
-        The library is installed in ``.venv-<environment>`` next to the Snakefile. `make peers`
-        creates these environments for built-in drivers; users create those for their own drivers.
-        Default: None, the workflow's environment.
     """
 
+    #: The library is installed in ``.venv-<environment>`` next to the Snakefile. `make peers`
+    #: creates these environments for built-in drivers; users create those for their own drivers.
+    #: Default: None, the workflow's environment.
     environment: ClassVar[str | None] = None
 
     @abstractmethod

@@ -17,68 +17,45 @@ from ensemble_search.runtime.names import REGRESSION
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Predictions of an evaluation's pipeline refitted on parts of the training rows.
+    """Predictions of an evaluation's pipeline refitted on parts of the training rows."""
 
-    Attributes
-    ----------
-    out_of_fold
-        Mean predictions for the training rows by the models that were not fitted on them, float32,
-        of shape (n_train, n_columns); NaN for rows on which every model was fitted.
-    validation, test
-        Mean predictions of the models, float32, of shape (n_samples, n_columns).
-    predict_seconds
-        Wall-clock seconds of all models to predict validation and test rows.
-    """
-
+    #: Mean predictions for the training rows by the models that were not fitted on them, float32,
+    #: of shape (n_train, n_columns); NaN for rows on which every model was fitted.
     out_of_fold: np.ndarray
+    #: Mean predictions of the models, float32, of shape (n_samples, n_columns).
     validation: np.ndarray
     test: np.ndarray
-    predict_seconds: float
+    predict_seconds: float  #: wall-clock seconds of all models to predict validation and test rows
 
 
 @dataclass(frozen=True)
 class Pool:
-    """The evaluations that an ensemble may draw on.
+    """The evaluations that an ensemble may draw on."""
 
-    Attributes
-    ----------
-    predictions
-        Predictions on the validation set as stored (``Problem``): float32, of shape (n,
-        n_validation, n_columns), where n_columns is the number of classes, or 1 for two classes
-        (the probability of class 1) and in regression. Failed evaluations have NaN.
-    labels
-        Validation labels, of shape (n_validation,): int, in 0..n_classes-1, or standardised
-        numbers in regression.
-    errors
-        Validation errors, of shape (n,); NaN for failed evaluations.
-    seed
-        Seed for random ties and for folds.
-    problem
-        Problem type and metric. Default: classification, error.
-    predict_seconds
-        Wall-clock seconds that each evaluation took to predict validation and test rows, of shape
-        (n,); None if unknown. This is a measurement and must not influence any choice.
-    refit
-        Function that refits evaluations, given their positions and the training rows to hold out of
-        each model. It returns one :class:`Refit` per evaluation, or None if a fit failed. Set only
-        for ensembles with :attr:`Ensemble.refits`.
-    train_inputs, train_labels
-        With ``refit``: prepared features of the training rows, of shape (n_train, p), and their
-        labels, of shape (n_train,).
-    folds
-        With ``refit``, if validation uses folds: fold of every row, int, of shape (n_validation,);
-        the validation rows are then the training rows.
-    """
-
+    #: Predictions on the validation set as stored (``Problem``): float32, of shape (n,
+    #: n_validation, n_columns), where n_columns is the number of classes, or 1 for two classes (the
+    #: probability of class 1) and in regression. Failed evaluations have NaN.
     predictions: np.ndarray
+    #: Validation labels, of shape (n_validation,): int, in 0..n_classes-1, or standardised numbers
+    #: in regression.
     labels: np.ndarray
-    errors: np.ndarray
-    seed: int
+    errors: np.ndarray  #: validation errors, of shape (n,); NaN for failed evaluations
+    seed: int  #: seed for random ties and for folds
+    #: Problem type and metric. Default: classification, error.
     problem: Problem = CLASSIFICATION
+    #: Wall-clock seconds that each evaluation took to predict validation and test rows, of shape
+    #: (n,); None if unknown. This is a measurement and must not influence any choice.
     predict_seconds: np.ndarray | None = None
+    #: Function that refits evaluations, given their positions and the training rows to hold out of
+    #: each model. It returns one :class:`Refit` per evaluation, or None if a fit failed. Set only
+    #: for ensembles with :attr:`Ensemble.refits`.
     refit: Callable[[Sequence[int], Sequence[np.ndarray]], list[Refit | None]] | None = None
+    #: With ``refit``: prepared features of the training rows, of shape (n_train, p), and their
+    #: labels, of shape (n_train,).
     train_inputs: np.ndarray | None = None
     train_labels: np.ndarray | None = None
+    #: With ``refit``, if validation uses folds: fold of every row, int, of shape (n_validation,);
+    #: the validation rows are then the training rows.
     folds: np.ndarray | None = None
 
     @cached_property
@@ -102,21 +79,14 @@ class Pool:
 
 @dataclass(frozen=True)
 class Members:
-    """An ensemble: by default the weighted mean of the members' predictions.
-
-    Attributes
-    ----------
-    indices
-        Members' positions in the pool, int, unique, ascending, of shape (n_members,).
-    weights
-        Of shape (n_members,), positive; they sum to 1.
-    """
+    """An ensemble: by default the weighted mean of the members' predictions."""
 
     #: How predictions are combined, one of ``combination.COMBINATIONS``; None if more than weights
     #: on the search's pipelines is needed.
     combination: ClassVar[str | None] = "mean"
+    #: Members' positions in the pool, int, unique, ascending, of shape (n_members,).
     indices: np.ndarray
-    weights: np.ndarray
+    weights: np.ndarray  #: of shape (n_members,), positive; they sum to 1
 
     def predict(self, predictions: np.ndarray) -> np.ndarray:
         """Combine the members' predictions.

@@ -20,61 +20,35 @@ PENDING = "pending"
 
 @dataclass(frozen=True)
 class Observation:
-    """An evaluation as the optimizer sees it, without anything from the test set.
+    """An evaluation as the optimizer sees it, without anything from the test set."""
 
-    Attributes
-    ----------
-    configuration
-        The evaluated configuration.
-    status
-        One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``), or
-        ``pending`` until the result is known (:meth:`History.pending`).
-    error
-        Validation loss by the study's metric; NaN unless the status is ``ok``.
-    prediction
-        Predictions on the validation set, float32, of shape (n_validation, n_outputs); in
-        classification, probabilities with one column per class. None unless the status is ``ok``.
-    fidelity
-        Share of the training rows that were fitted on, in (0, 1].
-    seconds
-        Wall-clock time of fitting and predicting; 0 until the result is known. It differs between
-        runs, and so does every suggestion that depends on it.
-    given
-        Whether it comes from another search and was known before this one began.
-    """
-
-    configuration: Configuration
+    configuration: Configuration  #: the evaluated configuration
+    #: One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``), or
+    #: ``pending`` until the result is known (:meth:`History.pending`).
     status: str
-    error: float
+    error: float  #: validation loss by the study's metric; NaN unless the status is ``ok``
+    #: Predictions on the validation set, float32, of shape (n_validation, n_outputs); in
+    #: classification, probabilities with one column per class. None unless the status is ``ok``.
     prediction: np.ndarray | None
-    fidelity: float = 1.0
+    fidelity: float = 1.0  #: share of the training rows that were fitted on, in (0, 1]
+    #: Wall-clock time of fitting and predicting; 0 until the result is known. It differs between
+    #: runs, and so does every suggestion that depends on it.
     seconds: float = 0.0
-    given: bool = False
+    given: bool = False  #: whether it comes from another search and was known before this one began
 
 
 @dataclass(frozen=True)
 class History:
-    """The evaluations of a search, in order, with the validation labels.
+    """The evaluations of a search, in order, with the validation labels."""
 
-    Attributes
-    ----------
-    space
-        The searched space.
-    labels
-        Validation labels, of shape (n_validation,); see ``ensembles.base.Pool``.
-    observations
-        Every evaluation so far, including failed ones. Given ones come first.
-    problem
-        Problem type and metric. Default: classification, error.
-    repeat
-        Number of the search among those that differ only in their seeds; seeds the draws that a
-        search shares with its ensemble.
-    """
-
-    space: Space
-    labels: np.ndarray
+    space: Space  #: the searched space
+    labels: np.ndarray  #: validation labels, of shape (n_validation,); see ``ensembles.base.Pool``
+    #: Every evaluation so far, including failed ones. Given ones come first.
     observations: tuple[Observation, ...] = field(default=())
+    #: Problem type and metric. Default: classification, error.
     problem: Problem = CLASSIFICATION
+    #: Number of the search among those that differ only in their seeds; seeds the draws that a
+    #: search shares with its ensemble.
     repeat: int = 0
 
     def __len__(self) -> int:
@@ -166,21 +140,13 @@ class History:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The configuration to evaluate next, and the reason.
+    """The configuration to evaluate next, and the reason."""
 
-    Attributes
-    ----------
-    configuration
-        A legal configuration of the history's space.
-    why
-        Reason for the choice, as JSON values, stored with the evaluation: at least ``origin``
-        (``initial``, ``random``, ``local`` ...).
-    fidelity
-        Share of the training rows to fit on, in (0, 1]; stored with the evaluation.
-    """
-
-    configuration: Configuration
+    configuration: Configuration  #: a legal configuration of the history's space
+    #: Reason for the choice, as JSON values, stored with the evaluation: at least ``origin``
+    #: (``initial``, ``random``, ``local`` ...).
     why: dict[str, Any] = field(default_factory=dict)
+    #: Share of the training rows to fit on, in (0, 1]; stored with the evaluation.
     fidelity: float = 1.0
 
     def __post_init__(self) -> None:

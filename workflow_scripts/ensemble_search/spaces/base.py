@@ -75,13 +75,6 @@ class Space(ABC):
     a category, or NaN if inactive. Numbers are rounded to eight digits, so points and values
     determine each other exactly: configurations read from a file have the same encoding to the last
     bit.
-
-    Attributes
-    ----------
-    task
-        Task of the pipelines, one of :attr:`tasks`; see :meth:`for_task`.
-    fixed
-        Values of hyperparameters that are not searched; see :meth:`restricted`.
     """
 
     #: The tasks that the space has pipelines for, ``classification`` and ``regression``.
@@ -90,7 +83,8 @@ class Space(ABC):
     #: Whether a categorical hyperparameter ``algorithm`` chooses between learners.
     has_algorithms: ClassVar[bool] = True
 
-    task: str = "classification"
+    task: str = "classification"  #: of the pipelines, one of :attr:`tasks`; see :meth:`for_task`
+    #: Values of hyperparameters that are not searched; see :meth:`restricted`.
     fixed: Mapping[str, Any] = MappingProxyType({})
 
     #: Additional libraries whose versions can change the pipelines' predictions.
