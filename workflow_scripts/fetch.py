@@ -29,13 +29,7 @@ def main() -> None:
     progress.addHandler(logging.StreamHandler())
     progress.setLevel(logging.INFO)
 
-    from ensemble_search.data import (
-        changes,
-        normalise,
-        openml_server,
-        openml_tasks,
-        sources,
-    )
+    from ensemble_search.data import changes, normalise, openml_server, openml_tasks, sources
 
     if arguments.suite is not None:
         tasks = openml_tasks.suite(arguments.suite, openml_server.access(arguments.openml))

@@ -6,13 +6,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from ensemble_search.data import (
-    normalise,
-    openml_server,
-    openml_tasks,
-    prepare,
-    sources,
-)
+from ensemble_search.data import normalise, openml_server, openml_tasks, prepare, sources
 from ensemble_search.data.rows import PARTS
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
