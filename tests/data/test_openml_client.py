@@ -157,7 +157,7 @@ def test_failures_are_overcome_by_further_tries(server, which, how):
         ("data", "hang", r"no answer within 0\.2 s"),
         ("data", "page", "the answer is not an OpenML description"),
         ("file", "cut", "the answer was cut short"),
-        ("file", "short", "has not the MD5 that its description states"),
+        ("file", "short", "does not have the MD5 of its description"),
     ],
 )
 def test_when_all_tries_fail_one_line_says_why(server, which, how, reason):
@@ -203,7 +203,7 @@ def test_an_unknown_id_is_not_tried_again(server):
 
 def test_wrong_md5_at_the_server(server):
     server.add(7, ARFF, md5_checksum="0" * 32)
-    with pytest.raises(UserError, match="has not the MD5"):
+    with pytest.raises(UserError, match="does not have the MD5"):
         fetch(server=server.url, tries=2)
 
 

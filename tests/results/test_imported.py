@@ -214,7 +214,7 @@ def test_another_metric_failed_models_and_the_probability_of_the_second_class(wo
         "note: models.csv: 'scaled' has 'auto' among numbers, so it is categorical"
     )
     assert lines.startswith("d: 6 models (5 ok), 40 validation and 60 test rows; the best has a ")
-    assert half == "note: d: models that lack validation or test predictions, and so failed: 1"
+    assert half == "note: d: models without validation or test predictions, treated as failed: 1"
     assert table_info == f"make table-info TABLE={work}/mine/tables PLUGINS={work}/mine"
     chosen = {p: np.take_along_axis(a, labels[p][None, :, None], 2) for p, a in predictions.items()}
     losses = [{p: -np.log(chosen[p][i]).mean() for p in PARTS} for i in range(6)]

@@ -314,15 +314,20 @@ def test_a_wrong_type_of_an_ensemble_costs_a_line(parts, body, says):
 
 
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "GeneratorExit", "SystemExit"])
-@pytest.mark.parametrize("where", ["module", "planned"])
+@pytest.mark.parametrize("where", ["module", "planned", "shares"])
 def test_a_part_that_raises_what_ctrl_c_raises_costs_a_line(parts, error, where, monkeypatch):
     monkeypatch.setattr(signal, "default_int_handler", None)  # as in scripts, which replace it
     base = "from ensemble_search.optimizers.random import RandomSearch\n"
     text = f"{base}class Mine(RandomSearch):\n    def planned(self, *budget): raise {error}\n"
+    own = {}
     if where == "module":
         text = f"raise {error}\n"
+    if where == "shares":  # tables that the study makes itself are to have all of them
+        text = text.replace("def planned(self, *budget)", "@property\n    def shares(self)")
+        replay = f"results/{STUDY['study']}/tables"
+        own = {"tables": {"random": 9}, "evaluation": {"replay": replay}}
     parts("parts/optimizers/mine.py", text)
-    parts("study.yaml", study(["parts"]))
+    parts("study.yaml", study(["parts"], **own))
     with pytest.raises(UserError, match=error):
         Jobs.load("study.yaml")
 

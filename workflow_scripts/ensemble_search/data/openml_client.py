@@ -64,7 +64,7 @@ def fetch(
                 server.load(described["url"], file, how.max_mb, ends)
                 expected = described["md5_checksum"]
                 if expected and files.md5(file) != expected.lower():
-                    raise Failed("the downloaded file has not the MD5 that its description states")
+                    raise Failed("the downloaded file does not have the MD5 of its description")
 
             server.retry(what, number, once)
         described, found = _described(description, number), files.md5(file)

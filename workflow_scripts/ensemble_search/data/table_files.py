@@ -45,7 +45,7 @@ MAGIC = {
     b"\xff\xfe": "it is UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "it is UTF-16 text; save it as UTF-8",
 }
-#: Why the column of an index is no feature.
+#: Why the column of an index is not a feature.
 STORED = "pandas stored it as the index"
 #: Integers with at least this many characters may lose digits in double precision.
 LONG = 16

@@ -424,7 +424,7 @@ def _write(
     }
     files.write_json(folder / tables.MANIFEST, about)
     if half := int((failed & ~(lacking["validation"] & lacking["test"])).sum()):
-        notes.append(f"models that lack validation or test predictions, and so failed: {half}")
+        notes.append(f"models without validation or test predictions, treated as failed: {half}")
     return source, np.array([loss for loss in losses if loss is not None]), notes
 
 

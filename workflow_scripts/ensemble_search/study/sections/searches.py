@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shares import names
 from ensemble_search.study.sections.base import check_planned, check_task, check_type, mistakes
@@ -62,7 +62,9 @@ def shares(study: "Study", name: str) -> tuple[float, ...]:
         found = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}").shares
         check_type(found, SHARES, name, "shares")
         return found
-    except Exception:  # :func:`make` says why
+    except BaseException as error:  # :func:`make` says why
+        if signals.caused(error):
+            raise
         return WHOLE
 
 
