@@ -225,6 +225,10 @@ def test_after_the_report_no_folder_may_be_missing(study):
     assert [line.partition(";")[0] for line in sorted(problems(), reverse=True)] == both
     write_json(report, {"study_hash": study_hash({**described, "repeats": 0})})
     assert problems() == []  # of the study as it was before
+    report.write_text('{"study_hash": ')
+    (line,) = problems()
+    assert line.startswith(f"cannot read '{report}': ")
+    assert line.endswith("; remove the file and run the study again")
 
 
 def test_the_script(study):

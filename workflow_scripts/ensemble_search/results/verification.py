@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,12 +175,17 @@ def _lost(jobs: "Jobs", root: Path) -> Iterator[str]:
                 uses.append(layout.path(results, layout.ENSEMBLE, **run, ensemble=method.ensemble))
         made_from += [(folder, use) for use in uses]
         made_from += [(split, folder), (root / "data" / home.source_key(dataset), split)]
-    with suppress(UserError):  # there is none, or of another version
-        study = json.loads(jobs.record())["study"]
-        if files.read_json(report).get("study_hash") == study_hash(study):
-            later = (job.output.parent for job in states.jobs_after_searches(jobs))
-            folders += [root / folder.relative_to("results") for folder in later]
-            made_from += [(folder, report) for folder in folders]
+    described: dict[str, Any] = {}
+    try:
+        described = files.read_json(report, "remove the file and run the study again")
+    except files.Missing:
+        pass
+    except UserError as error:
+        yield from error.problems
+    if described.get("study_hash") == study_hash(json.loads(jobs.record())["study"]):
+        later = (job.output.parent for job in states.jobs_after_searches(jobs))
+        folders += [root / folder.relative_to("results") for folder in later]
+        made_from += [(folder, report) for folder in folders]
     lost = {folder: use for folder, use in reversed(made_from) if use.is_file() or _there(use)}
     for folder, use in lost.items():
         if not _there(folder):
