@@ -237,6 +237,8 @@ def test_a_remedy_can_be_copied_into_a_study(name):
 def test_remedies_of_other_notes_can_be_copied_into_a_study(tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(['"a, b",x,y', *["1.1,0,p", "1.10,1,q"] * 60]))
     found = [*(raw := sources.from_file(str(tmp_path / "a.csv"), "y")).notes]
+    notes = normalise.normalise(raw, {"drop": ["a, b"]})[1]["notes"]
+    assert found and found[0] not in notes  # nor is a remedy needed then
     frame, described = normalise.normalise(raw)
     frame["a, b"] = frame["y"].map({"p": np.nan, "q": 1.0}) + np.arange(120)
     found += normalise.normalise(replace(raw, frame=frame))[1]["notes"]

@@ -77,7 +77,9 @@ def normalise(
     frame, target = raw.frame.rename(columns=str), str(raw.target)
     columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, list(frame), target)
-    asked, notes, counts = roles.by_name(columns), [*raw.notes], {}
+    asked, counts = roles.by_name(columns), {}
+    dropped = tuple(f"column '{name}' has " for name in columns.get("drop", ()))
+    notes = [note for note in raw.notes if not note.startswith(dropped)]
     about = f"{what}: target '{target}'"
     frame = _with_target(frame, target, task, classes, about, notes)
     if len(frame) < len(raw.frame):
