@@ -20,8 +20,9 @@ class DeliveryLimits(Section):
     predict_ms_per_row: float | None = Field(
         None,
         gt=0,
-        description="largest time to predict a row, in milliseconds, as measured in the search, "
-        "whose validation and test rows count as at least 2000",
+        description="largest time to predict a row, in milliseconds: the time measured in the "
+        "search, divided by the number of its validation and test rows, or by 2000 if they are "
+        "fewer",
     )
     size_mb: float | None = Field(
         None, gt=0, description="largest size of all pipelines on disk, in megabytes"
