@@ -149,7 +149,7 @@ def _python() -> str:
 def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
     """Check that a file of test rows has the columns of the table."""
     try:
-        names = sources.check_file(file, target)
+        names = sources.check_file(file, target, described["left_out"])
     except UserError as error:
         raise UserError(
             *(f"--test: {line.removeprefix('file: ')}" for line in error.problems)
@@ -251,7 +251,7 @@ class Search:
         self.notes = [*described["notes"]]
         if self.test:
             by = {role: column["column"] for role, column in described["of_rows"].items()}
-            about = {"by": by, "target": scale}
+            about = {"by": by, "target": scale, "columns": self.columns}
             prepared = {"target": options.target, **fitted[0].to_json()}
             self.notes += _look_at_test(self.test, prepared, about, labels.tolist())
         self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"

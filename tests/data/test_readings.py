@@ -69,7 +69,11 @@ def test_months_are_dates_here_and_in_a_delivered_folder():
     assert "is text such as '2015-01': read as months (their first days); 1 value" in notes
     column = {"name": "x", "kind": "date", "fills": {"x.month": 0.0}, "read": style}
     again = Preparation.from_json({"columns": [column], "names": ["x"]})
-    assert again.transform({"x": ["2021-02", "2021-03-31", "2021-13"]})[0][:, 0].tolist() == [2, 3, 0]
+    assert again.transform({"x": ["2021-02", "2021-03-31", "2021-13"]})[0][:, 0].tolist() == [
+        2,
+        3,
+        0,
+    ]
 
 
 @pytest.mark.parametrize("other", ["2021-13", "2021-00", "1700-01", "2021-1", "2021-01-05", "A-01"])

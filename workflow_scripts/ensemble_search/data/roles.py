@@ -71,6 +71,11 @@ def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: role for role, names in columns.items() for name in names}
 
 
+def dropped(source: Mapping[str, Any]) -> Sequence[str]:
+    """Names of the columns that a source, as in a study, drops."""
+    return source.get("columns", {}).get("drop", ())
+
+
 def suffix(columns: Mapping[str, Sequence[str]]) -> str:
     """Return a name suffix for the roles that apply to a source; empty without roles."""
     roles = sorted(by_name(columns).items())
