@@ -37,7 +37,7 @@ from ensemble_search.delivery.page import SUMMARY
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError, one_line, printable, run
+from ensemble_search.runtime.errors import UserError, number_of, one_line, printable, run
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
@@ -101,14 +101,14 @@ def _main(written: Callable[[str], str]) -> None:
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
     print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
     if len(found.columns) > MOST_COLUMNS:
-        print(f"and {len(found.columns) - MOST_COLUMNS} more, which are on the card")
+        print(f"and {len(found.columns) - MOST_COLUMNS} more, on the card")
     print(written(HOW), flush=True)
     for warning in found.warnings:
         print(f"warning: {one_line(written(warning))}", flush=True)
     for note in found.notes[:MOST_NOTES]:
         print(f"note: {one_line(written(note))}", flush=True)
     if len(found.notes) > MOST_NOTES:
-        print(f"note: {len(found.notes) - MOST_NOTES} more notes on the card")
+        print(f"note: {number_of(len(found.notes) - MOST_NOTES, 'more note')} on the card")
     print(found.limits(), flush=True)
     found.go_on()
     found.deliver()
@@ -254,10 +254,12 @@ class Search:
             about = {"by": by, "target": scale, "columns": self.columns}
             prepared = {"target": options.target, **fitted[0].to_json()}
             self.notes += _look_at_test(self.test, prepared, about, labels.tolist())
-        self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
+        self.summary = f"{number_of(rows, 'row')}, {table.summary}, {self._parts(rows)}"
         self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
         if (test := len(drawn["test"])) < FEW_TEST_ROWS:
-            self.summary += f"; with {test} test rows, the reported errors are uncertain"
+            self.summary += (
+                f"; with {number_of(test, 'test row')}, the reported errors are uncertain"
+            )
         if void:
             self.summary += "; table or settings have changed, so the search starts over"
         self.metric = plugins.load("metrics", metric)
@@ -394,14 +396,8 @@ class Search:
         rest = f"{duration(left)} of the search left"
         if left <= 0:
             rest = f"the time is up, but at least {LEAST} pipelines are tried"
-        return (
-            f"{self._pipelines(state['evaluations'])}{failed}, best {self.metric.title} {best}, "
-            f"{rest}"
-        )
-
-    @staticmethod
-    def _pipelines(count: float) -> str:
-        return f"{count:.0f} pipeline{'' if count == 1 else 's'}"
+        tried = number_of(state["evaluations"], "pipeline")
+        return f"{tried}{failed}, best {self.metric.title} {best}, {rest}"
 
     def _loss(self, loss: float) -> str:
         """Write a loss in the unit of the target, which searches standardise."""

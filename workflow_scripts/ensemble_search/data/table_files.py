@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ensemble_search.data import arff, digits, file_limits, sheets, text_files
 from ensemble_search.data.file_limits import Unreadable
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.names import MISSING, NONE
 from ensemble_search.runtime.plugins import nearest
 
@@ -128,7 +128,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
                 if row and len(row) != len(header):
                     raise UserError(
                         f"file: line {number} of '{path}' has "
-                        f"{len(row)} field{'s' * (len(row) != 1)}, the header has {len(header)}"
+                        f"{number_of(len(row), 'field')}, the header has {len(header)}"
                     )
                 file_limits.check_cells(rows, len(header))
                 if rows > 1:  # a column may be called 01, or nan

@@ -17,7 +17,7 @@ from ensemble_search.delivery.tested import MOST_CLASSES, Tested, copies
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.results import readers
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 
 #: Further columns are left out of the table of their importance.
 MOST_COLUMNS = 30
@@ -146,10 +146,10 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             "and target: the loss on them is too low."
         )
     if len(labels) < FEW_ROWS:
-        yield f"There are only {len(labels)} test rows, so all these numbers are uncertain."
+        yield f"There {_only(len(labels), 'test row')}, so all these numbers are uncertain."
     n_groups = FEW_GROUPS if tested.groups is None else len(np.unique(tested.groups))
     if n_groups < FEW_GROUPS:
-        yield f"There are only {n_groups} groups of test rows, so all these numbers are uncertain."
+        yield f"There {_only(n_groups, 'group of test rows')}, so all these numbers are uncertain."
     if tested.classes:
         predicted = set(predicted_labels(tested.found).tolist())
         rows = np.bincount(labels, minlength=len(tested.classes)).tolist()
@@ -159,6 +159,10 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             yield f"It never predicts {_listed(never)} on the test rows."
         if few and len(labels) >= FEW_ROWS:
             yield f"Fewer than {FEW_OF_CLASS} test rows per class: {_listed(few)}."
+
+
+def _only(count: int, what: str) -> str:
+    return f"{'is' if count == 1 else 'are'} only {number_of(count, what)}"
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:
@@ -176,14 +180,15 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
         [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
     )
+    own = delivery.own_test
     said = [
-        f"{len(labels)} test rows{f' of {own.name}' if (own := delivery.own_test) else ''} that "
+        f"{number_of(len(labels), 'test row')}{f' of {own.name}' if own else ''} that "
         "neither search nor selection has seen. From and to are the ends of a 95 % interval that "
         "reflects the sampling of the test rows."
     ]
     if tested.groups is not None:
         said.append(
-            f"They form {_number(len(np.unique(tested.groups)), 'group')}, one per "
+            f"They form {number_of(len(np.unique(tested.groups)), 'group')}, one per "
             f"'{described['by']['group']}', and the intervals reflect the sampling of groups."
         )
     if "time" in described.get("by", {}):
@@ -495,7 +500,7 @@ def _cost(tested: Tested) -> Part:
     return Part(
         "Members, size and time",
         [
-            f"{_number(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
+            f"{number_of(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
             f"{size:.1f} MB. On one core of the machine that made it, it predicts "
             f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
             f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
@@ -519,7 +524,7 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     return Part(
         "The search",
         [
-            f"{about['method']} tried {_number(len(best), 'pipeline')} of the search space "
+            f"{about['method']} tried {number_of(len(best), 'pipeline')} of the search space "
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
             "helps. The command below repeats the search on the same data, in a checkout of "
@@ -540,8 +545,8 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
         "Data",
         [
             f"{about['dataset']}: predicts the column {manifest['target']} ({manifest['task']}) "
-            f"from {_number(len(tested.ensemble.preparation.names), 'column')}.",
-            f"{sizes['train']} training and {sizes['test']} test rows"
+            f"from {number_of(len(tested.ensemble.preparation.names), 'column')}.",
+            f"{sizes['train']} training and {number_of(sizes['test'], 'test row')}"
             + (f", {folds}-fold cross-validation." if folds else
                f", {sizes['validation']} validation rows.")
             + (f" The study trains on {100 * part['share']:g} % of the training rows (train_rows); "
@@ -558,10 +563,6 @@ def amount(number: float) -> str:
     if not 1e4 <= abs(number) < 1e12:
         return f"{number:.4g}"
     return f"{round(number, 3 - math.floor(math.log10(abs(number)))):,.0f}"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ensemble_search.data import file_limits, sheets, text_files
 from ensemble_search.data.cells import LARGEST, is_missing
-from ensemble_search.runtime.errors import UserError, printable
+from ensemble_search.runtime.errors import UserError, number_of, printable
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
@@ -99,7 +99,7 @@ def chunks(
                         if len(row) != len(header):
                             raise UserError(
                                 f"--input: line {number + rows.line_num} of '{path}' has "
-                                f"{len(row)} fields, the header has {len(header)}"
+                                f"{number_of(len(row), 'field')}, the header has {len(header)}"
                             )
                         read.append(row)
                     number += rows.line_num
