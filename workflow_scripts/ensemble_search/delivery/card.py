@@ -92,9 +92,9 @@ def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
     one = found[name]
     if tested.classes:
         said = (
-            f"Wrong on {100 * one.value:.3g} % of the test rows (95 % interval "
-            f"{100 * one.low:.3g} to {100 * one.high:.3g} %); always predicting "
-            f"'{tested.commonest}' would be wrong on {100 * one.baseline:.3g} %."
+            f"Wrong on {amount(one.value)} of the test rows (95 % interval {amount(one.low)} to "
+            f"{amount(one.high)}); always predicting '{tested.commonest}' would be wrong on "
+            f"{amount(one.baseline)}."
         )
     else:
         said = (
@@ -137,8 +137,8 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
     if not tested.classes and (wide := [row for row in _coverages(tested) if row[4] < row[0]]):
         nominal, _, covered, *_ = wide[-1]
         yield (
-            f"Intervals of {100 * nominal:g} % contain only {100 * covered:.1f} % of the true "
-            "values of the test rows: the intervals of --interval are too narrow."
+            f"Intervals that should contain {nominal:g} of the true values of the test rows "
+            f"contain only {covered:.3f}: the intervals of --interval are too narrow."
         )
     if tested.delivery.own_test is not None and (also := copies(tested)):
         yield (
@@ -271,9 +271,8 @@ def _threshold(tested: Tested) -> Part:
     share = float(np.average(positive, weights=weights))
     costs = []
     for k in (1.0, 5.0, 20.0):
-        pairs = [_costs(row, k, share) for row in found]
-        shown = [own / none if own <= MOST_COST * none else np.nan for own, none in pairs]
-        costs.append(Series(f"a miss costs {k:g}", grid, shown))
+        relative = [own / none for own, none in (_costs(row, k, share) for row in found)]
+        costs.append(Series(f"a miss costs {k:g}", grid, relative))
     missed = [*COSTS, *(k for k in HIGHER_COSTS if k * share <= 1 - share)]
     at = [1 / (1 + k) for k in missed]
     rows = measures.thresholds(positive, p, at, tested.weights)
@@ -284,7 +283,7 @@ def _threshold(tested: Tested) -> Part:
         precision = f"{row['precision']:.3f}" if row["alarms"] else "–"
         texts = f"{k:g}", f"{row['threshold']:.2g}", precision, f"{row['recall']:.3f}"
         both = (amount(100 * cost) for cost in _costs(row, k, share))
-        cells.append((*texts, f"{100 * row['alarms']:.3g} %", *both))
+        cells.append((*texts, f"{row['alarms']:.3f}", *both))
     # The example is the threshold that saves most.
     saved = [
         1 - own / none
@@ -300,7 +299,8 @@ def _threshold(tested: Tested) -> Part:
             f"'{name}' costs as much as k false alarms, it is cheapest to predict '{name}' if its "
             "probability is at least 1 / (1 + k), provided that the probabilities are right (see "
             "Calibration). Costs are in false alarms; the cost without the ensemble is that of "
-            "predicting one class for all rows, whichever is cheaper."
+            "predicting one class for all rows, whichever is cheaper. The figure of costs ends at "
+            f"{MOST_COST:g} times this cost: lines that leave it at the top go on above."
         ],
         [Table(head, cells)],
         [
@@ -388,8 +388,7 @@ def _coverages(tested: Tested) -> list[tuple[float, float, float, float, float]]
 
 def _intervals(tested: Tested) -> Part:
     rows = [
-        (f"{100 * nominal:g} %", f"± {amount(half)}", f"{100 * covered:.1f} %",
-         f"{100 * low:.1f} to {100 * high:.1f} %")
+        (f"{nominal:g}", f"± {amount(half)}", f"{covered:.3f}", f"{low:.3f} to {high:.3f}")
         for nominal, half, covered, low, high in _coverages(tested)
     ]  # fmt: skip
     return Part(
@@ -549,7 +548,7 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
             f"{sizes['train']} training and {number_of(sizes['test'], 'test row')}"
             + (f", {folds}-fold cross-validation." if folds else
                f", {sizes['validation']} validation rows.")
-            + (f" The study trains on {100 * part['share']:g} % of the training rows (train_rows); "
+            + (f" The study trains on {part['share']:g} of the training rows (train_rows); "
                "the others are not counted here." if part else ""),
             f"{divided[0].upper()}{divided[1:]}.",
             *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
