@@ -406,6 +406,9 @@ def test_columns_of_any_type_can_be_dropped(tmp_path, name):
         assert described["left_out"] == {"f": "the study drops it"}
     with pytest.raises(UserError, match=r"or drop it with 'columns: \{drop: \[f\]\}'$"):
         sources.check_file(path, "y", ["x"])
+    pq.write_table(pa.table({"0": TYPES[name][0], "x": x, "y": y}), path)
+    with pytest.raises(UserError, match=r"""\{drop: \["0"\]\}'$"""):
+        sources.check_file(path, "y")
 
 
 @pytest.mark.parametrize(

@@ -266,13 +266,15 @@ def parquet_header(path: Path, target: str, drop: Collection[str] = ()) -> list[
         if column.name in drop and column.name != target:
             continue
         if kind := _unusable(column, column.name == target):
+            from ensemble_search.data.kinds import in_yaml  # imports much
+
             raise UserError(
                 f"target: column '{target}' of '{path}' holds {kind}; "
                 "a target must be numbers (a regression), text or booleans: convert it"
                 if column.name == target
                 else f"file: column '{column.name}' of '{path}' holds {kind}; "
                 "only numbers, booleans, dates and text can be used: convert it, or drop it with "
-                f"'columns: {{drop: [{column.name}]}}'"
+                f"'columns: {{drop: [{in_yaml(column.name)}]}}'"
             )
     return names
 
