@@ -20,7 +20,7 @@ from functools import partial
 
 from ensemble_search.data import prepare
 from ensemble_search.delivery import doors
-from ensemble_search.runtime.errors import UserError, one_line, printable, run
+from ensemble_search.runtime.errors import UserError, number_of, one_line, printable, run
 from ensemble_search.table_search import ROLES, Search
 
 #: Maximum number of columns, and of notes on the table, shown in the terminal.
@@ -63,14 +63,14 @@ def _main(written: Callable[[str], str]) -> None:
     print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
     print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
     if len(found.columns) > MOST_COLUMNS:
-        print(f"and {len(found.columns) - MOST_COLUMNS} more, which are on the card")
+        print(f"and {len(found.columns) - MOST_COLUMNS} more, on the card")
     print(written(HOW), flush=True)
     for warning in found.warnings:
         print(f"warning: {one_line(written(warning))}", flush=True)
     for note in found.notes[:MOST_NOTES]:
         print(f"note: {one_line(written(note))}", flush=True)
     if len(found.notes) > MOST_NOTES:
-        print(f"note: {len(found.notes) - MOST_NOTES} more notes on the card")
+        print(f"note: {number_of(len(found.notes) - MOST_NOTES, 'more note')} on the card")
     print(found.limits(), flush=True)
     found.go_on()
     found.deliver()

@@ -39,7 +39,12 @@ def main() -> None:
         help="CSV (perhaps packed as .csv.gz), Parquet or Excel file with the columns it needs",
     )
     parser.add_argument("--output", type=Path, required=True, help="CSV or Parquet file to write")
-    parser.add_argument("--keep", nargs="+", default=[], help="columns to copy, such as an id")
+    parser.add_argument(
+        "--keep",
+        nargs="+",
+        default=[],
+        help="columns to copy, such as an id; the target's becomes 'true ...'",
+    )
     parser.add_argument("--checksum", help="that of the delivery: the folder must be the same one")
     parser.add_argument(
         "--threshold",
@@ -105,8 +110,10 @@ def main() -> None:
     numeric = {c.name for c in columns if c.kind == "numeric" and c.read in (None, PLAIN)}
     head = [target, *(["lower", "upper"] if options.interval else [])]
     head += [] if classes is None else [f"probability of {c}" for c in classes]
-    for name in options.keep:
-        if name in head or options.keep.count(name) > 1:
+    # The predictions have the target's own name.
+    copies = [f"true {name}" if name == target else name for name in options.keep]
+    for name in copies:
+        if name in head or copies.count(name) > 1:
             raise UserError(f"--keep: the output would have two columns called '{name}'; keep one")
     needed = list(dict.fromkeys([*names, *options.keep]))
     size = min(rows.CHUNK, model.rows_)
@@ -114,7 +121,9 @@ def main() -> None:
     lost: list[str] = []
     match text_files.kind(options.input):
         case ".parquet" | ".pq":
-            types = rows.types(options.input, options.keep)
+            found_types = rows.types(options.input, options.keep)
+            named = zip(options.keep, copies, strict=True)
+            types = {copy: found_types[name] for name, copy in named if name in found_types}
             parts = rows.parquet(options.input, needed, size)
         case ".xlsx":
             parts = iter([*rows.excel(options.input, needed)])
@@ -141,7 +150,7 @@ def main() -> None:
                         labels = classes[(probabilities[:, 1] >= options.threshold).astype(int)]
                     found = [labels, *probabilities.T]
                 made = [column.tolist() for column in found]
-                kept = {name: X[name] for name in options.keep}
+                kept = {copy: X[name] for name, copy in zip(options.keep, copies, strict=True)}
                 writer.write({**kept, **dict(zip(head, made, strict=True))})
                 progress.show(len(made[0]), position, model.notes_)
     except BrokenPipeError:

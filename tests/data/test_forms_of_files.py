@@ -206,6 +206,41 @@ def test_what_a_cell_of_excel_cannot_say_is_said(tmp_path):
     assert "1 value treated as missing: '#DIV/0!'" in " ".join(described["notes"])
 
 
+@pytest.mark.parametrize(
+    ("title", "number"),
+    [("Report of 2024\n\n", 3), ('"Report\nof y"\n;;\n', 4), ("Report of 2024;;\n", 2)],
+)
+def test_a_title_above_the_names_of_the_columns_is_said(title, number, tmp_path):
+    file = tmp_path / "titled.csv"
+    lines = ["x;y;z", *(f"{i / 8};{'ab'[i % 2]};{i}" for i in range(40))]
+    file.write_text(f"{title}{chr(10).join(lines)}\n")
+    said = f"has a title: the names of the columns are in line {number}: remove what is above it"
+    for read in (
+        lambda: sources.check_file(str(file), "y"),
+        lambda: list(rows.chunks(file, ["z", "x"])),
+    ):
+        with pytest.raises(UserError, match=said):
+            read()
+    file.write_text("x;z\n\n1;y\n2;x\n")  # names that are values are not a header
+    for read in (
+        lambda: sources.check_file(str(file), "y"),
+        lambda: list(rows.chunks(file, ["y"])),
+    ):
+        with pytest.raises(UserError, match="has no column 'y'"):
+            read()
+
+
+def test_a_title_of_a_sheet_is_said(tmp_path):
+    file = tmp_path / "titled.xlsx"
+    _sheet(file, lambda sheet: (sheet.insert_rows(1, 2), sheet.cell(1, 1, "Report of 2024")))
+    for read in (
+        lambda: sources.check_file(str(file), "y"),
+        lambda: list(rows.excel(file, ["z", "x"])),
+    ):
+        with pytest.raises(UserError, match=r"has a title: the names of the columns are in row 3"):
+            read()
+
+
 def test_logical_cells_of_excel_among_others_are_no_numbers(tmp_path):
     def edit(sheet):
         for row in range(2, 42):

@@ -270,12 +270,26 @@ def test_dates_by_hand():
     expected = [[2020, 12, 6.5]] * 4 + [[2020, 12, 0]] + [[2000, 6, 12]] * 3
     np.testing.assert_array_equal(found[:, PREPARED.places()["t"]], expected)
     assert notes == [
-        "column 't': 2 values that cannot be read, treated as missing: '2020-02-30', '31.12.2020'"
+        "column 't': 2 values that cannot be read, treated as missing: '2020-02-30', '31.12.2020'; "
+        "write dates as 2020-12-31"
     ]
     row = PREPARED.transform({n: [v] for n, v in ROW.items()})[0][0]
     places = PREPARED.places()
     assert row[places["d"]].tolist() == [2]  # 2 March
     assert row[places["e"]].tolist() == [3]  # a Thursday
+
+
+@pytest.mark.parametrize(
+    "style", ["dates with the day first", "dates with names of months", "dates of eight digits"]
+)
+def test_iso_dates_are_read_however_the_training_rows_wrote_them(style):
+    prepared = Preparation([Numbers("d", "date", {"d.day": 15.0}, style)], ["d"])
+    found, notes = prepared.transform({"d": ["2020-12-31", "2020/12/30 06:30", "12-31-2020"]})
+    assert found[:, 0].tolist() == [31, 30, 15]
+    assert notes == [
+        "column 'd': 1 value that cannot be read, treated as missing: '12-31-2020'; "
+        "write dates as 2020-12-31"
+    ]
 
 
 def test_categories_by_hand():

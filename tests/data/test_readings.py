@@ -62,6 +62,27 @@ def test_columns_of_such_dates_are_dates_here_and_in_a_delivered_folder():
     assert kind == "date" and (values == days + pd.Timedelta("13:30:00")).all()
 
 
+def test_months_are_dates_here_and_in_a_delivered_folder():
+    months = pd.date_range("2015-01-01", periods=60, freq="MS")
+    kind, values, notes, style = read([*months.strftime("%Y-%m"), "unknown"])
+    assert kind == "date" and (values[:60] == months).all() and pd.isna(values[60])
+    assert "is text such as '2015-01': read as months (their first days); 1 value" in notes
+    column = {"name": "x", "kind": "date", "fills": {"x.month": 0.0}, "read": style}
+    again = Preparation.from_json({"columns": [column], "names": ["x"]})
+    assert again.transform({"x": ["2021-02", "2021-03-31", "2021-13"]})[0][:, 0].tolist() == [
+        2,
+        3,
+        0,
+    ]
+
+
+@pytest.mark.parametrize("other", ["2021-13", "2021-00", "1700-01", "2021-1", "2021-01-05", "A-01"])
+def test_months_beside_anything_else_are_not_dates(other):
+    """As 2021-07 may be a number of an order."""
+    months = pd.date_range("2015-01-01", periods=60, freq="MS")
+    assert read([*months.strftime("%Y-%m"), other])[0] == "categorical"
+
+
 def test_years_of_two_digits_that_may_come_first_are_said():
     days = pd.date_range("2015-01-01", periods=60)
     kind, values, notes, _ = read(days.strftime("%y-%m-%d"))

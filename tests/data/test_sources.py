@@ -392,6 +392,25 @@ def test_types_of_parquet_columns(tmp_path, name):
             sources.check_file(path, "y")
 
 
+@pytest.mark.parametrize("name", [name for name, (_, used, _) in TYPES.items() if not used])
+def test_columns_of_any_type_can_be_dropped(tmp_path, name):
+    path = str(tmp_path / "a.parquet")
+    x, y = pa.array(range(6)), pa.array(list("ab") * 3)
+    pq.write_table(pa.table({"f": TYPES[name][0], "x": x, "y": y}), path)
+    source = {"file": path, "target": "y", "columns": {"drop": ["f"]}}
+    for own in (source, {**source, "test": path}):
+        assert sources.check_file(path, "y", ["f"]) == ["f", "x", "y"]
+        raw = sources.read(own)
+        frame, described = normalise.normalise(raw, source["columns"])
+        assert [*described["columns"]] == ["x"] and frame.x.tolist()[:6] == [*range(6)]
+        assert described["left_out"] == {"f": "the study drops it"}
+    with pytest.raises(UserError, match=r"or drop it with 'columns: \{drop: \[f\]\}'$"):
+        sources.check_file(path, "y", ["x"])
+    pq.write_table(pa.table({"0": TYPES[name][0], "x": x, "y": y}), path)
+    with pytest.raises(UserError, match=r"""\{drop: \["0"\]\}'$"""):
+        sources.check_file(path, "y")
+
+
 @pytest.mark.parametrize(
     "metadata",
     [

@@ -126,6 +126,18 @@ def test_thresholds_of_test_rows_of_one_class(label, recwarn):
     assert not recwarn.list
 
 
+def test_lines_of_costs_leave_their_figure_and_do_not_end_in_it():
+    p = np.linspace(0.01, 0.99, 100)
+    of = SimpleNamespace(classes=["no", "yes"], labels=np.arange(100) % 2, weights=np.empty(0),
+                         probabilities=np.stack([1 - p, p], axis=1))  # fmt: skip
+    costs = card._threshold(of).charts[1]
+    assert max(costs.series[-1].y) > costs.y_limits[1] == card.MOST_COST
+    for one in costs.series:
+        assert np.isfinite(one.y).all() and one.y[-1] == pytest.approx(
+            float(one.name.split()[-1]), 0.1
+        )
+
+
 def test_shares_of_no_row_and_of_all_end_there():
     for n in (1, 7, 1500, 123_456):
         assert measures.wilson(0, n)[0] == 0
@@ -408,7 +420,7 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
         (([0.0, 1.0, -1.0] * 20, [0.1, 0.1, 0.1] * 20, SQUARED_ERROR), ["not clearly better"]),
         (([2.0, 2.5, 3.0] * 20, [1.0, 1.1, 1.2] * 20, SQUARED_ERROR),
          ["The test rows differ from the training rows",
-          "Intervals of 95 % contain only 33.3 % of the true values"]),
+          "the test rows contain only 0.333: the intervals"]),
     ],
 )  # fmt: skip
 def test_cautions(given, said):
@@ -424,6 +436,21 @@ def test_predictions_of_a_target_of_noise_do_not_make_the_test_rows_others():
     said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR)))
     assert "R² is below 0: the mean of the test rows would be closer." in said
     assert "differ" not in said
+
+
+def test_the_page_has_one_unit_of_shares():
+    tested, found = of_test_rows([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"))
+    tested.commonest = "a"
+    said = card._headline(tested, found)
+    assert said.startswith("Error on the test rows: 0.1667 (95 % interval 0.1106 to ")
+    assert said.endswith("; of always predicting 'a': 0.5.")
+
+
+def test_the_data_of_a_table_are_named(tmp_path):
+    table = page.Table(["column"], [["x"]], csv="column,rise\n", name="importance")
+    page.write(page.Card("t", parts=[page.Part("p", tables=[table])]), tmp_path)
+    for name in ("card.html", "card.md"):
+        assert "All rows of this table as CSV" in (tmp_path / name).read_text(encoding="utf-8")
 
 
 def test_copies_are_more_than_rows_that_are_alike_by_chance():
@@ -486,6 +513,8 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     assert "<path" in line and "<circle" not in line
     assert "<circle" in points and "<path" not in points
     assert (tmp_path / "figures/c.csv").read_text(encoding="utf-8") == chart.csv()
+    inner = re.findall(r'<svg x="-4".*?</svg>', text, re.DOTALL)
+    assert len(inner) == 1 and "<circle" in inner[0] and "<text" not in inner[0], "it is clipped"
     constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
     assert len(constant.drawn()["series"][0]["dots"]) == 1
 

@@ -261,6 +261,18 @@ def test_rows_of_a_file_to_test_on(tmp_path):
             read(text)
 
 
+def test_columns_that_the_table_drops_may_hold_anything_in_a_file_to_test_on(tmp_path):
+    prepared = {
+        "target": "y",
+        **Preparation([Numbers("a", "numeric", {"a": 0.0})], ["a"]).to_json(),
+    }
+    described = {"columns": [["a", "number"], ["tags", "", "", "dropped: the study drops it"]]}
+    table = pd.DataFrame({"a": [1.0, 2.0], "tags": [["p"], ["q", "r"]], "y": ["u", "v"]})
+    table.to_parquet(tmp_path / "rows.parquet")
+    found = own_rows.read(str(tmp_path / "rows.parquet"), prepared, described, ["u", "v"])
+    assert found.X.tolist() == [[1], [2]]
+
+
 def test_onnx_needs_a_member(root, tmp_path, monkeypatch):
     def reject(*arguments):
         raise onnx_export.NotConvertible("no counterpart")

@@ -71,6 +71,18 @@ def test_columns_are_copied(run, folder, tmp_path, monkeypatch, file, output):
     np.testing.assert_allclose(found[OUTPUT[1:]], model.predict_proba(FRAME), atol=1e-12)
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_target_can_be_copied_beside_its_predictions(run, tmp_path, form):
+    truth = [f"class_{k}" for k in load_wine().target]
+    frame = FRAME.assign(target=truth)
+    frame.to_csv(tmp_path / "a.csv") if form == "csv" else frame.to_parquet(tmp_path / "a.parquet")
+    made = run(f"a.{form}", f"out.{form}", "--keep", "id", "target")
+    found = pd.read_csv(made) if form == "csv" else pd.read_parquet(made)
+    assert [*found] == ["id", "true target", *OUTPUT]
+    assert found["true target"].tolist() == truth
+    assert (found.target == truth).mean() > 0.9
+
+
 def test_formulas_that_were_never_calculated_are_said(run, tmp_path, capsys):
     FRAME.assign(alcohol="=1+1").head(3).to_excel(tmp_path / "a.xlsx", index=False)
     assert len(pd.read_csv(run("a.xlsx", "out.csv"))) == 3
@@ -85,7 +97,7 @@ def test_mistakes_cost_a_line(run, tmp_path):
     (tmp_path / "b.parquet").write_bytes(b"PAR1")
     for file, keep, said in (
         ("a.csv", ["idd"], "has no column 'idd'; did you mean 'id'?"),
-        ("a.csv", ["target"], "--keep: the output would have two columns called 'target'"),
+        ("a.csv", ["target"], "has no column 'target'; "),
         ("a.csv", ["id", "id"], "--keep: the output would have two columns called 'id'"),
         ("a.parquet", ["id"], "has no column 'hue'; "),
         ("b.parquet", ["id"], "b.parquet' cannot be read: "),

@@ -7,7 +7,7 @@ import re
 import pandas as pd
 import pytest
 
-from ensemble_search.evidence import ledger
+from ensemble_search.evidence import findings, ledger
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.papers import claims
 from support import ROOT
@@ -95,6 +95,32 @@ def test_the_committed_page_and_figure_follow_from_the_evidence(tmp_path):
         assert content(committed) == content(made), (
             "run: make evidence STUDY=studies/verdict.yaml MINUTES=0"
         )
+
+
+def test_the_words_of_readme_say_what_the_intervals_do(tmp_path):
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    words = findings.words(findings.table(ledger.read(FOLDER)))
+    assert words in " ".join(text.split()), (
+        "run: make evidence STUDY=studies/verdict.yaml MINUTES=0"
+    )
+    (tmp_path / "evidence").mkdir()
+    old = "a\n<!--findings-->\nold\n<!--/findings-->\nb\n"
+    (tmp_path / "README.md").write_text(old, encoding="utf-8")
+    ledger.write(ledger.read(FOLDER), tmp_path / "evidence")
+    made = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert words in " ".join(made.split()) and "old" not in made
+    assert (made[:2], made[-2:]) == ("a\n", "b\n")
+
+
+def test_only_intervals_on_one_side_of_0_are_differences():
+    rows = [("verdict", "A", -2, 1), ("verdict", "B", -1, 2), ("rules", "C", 1, 2),
+            ("rules", "D", 0.1, 3), ("rules", "E", -3, -1), ("rules", "F", -3, 0)]  # fmt: skip
+    found = pd.DataFrame(rows, columns=["study", "method", "error_low", "error_high"])
+    assert findings.words(found.assign(reference="R")) == (
+        "*Which search makes the best ensemble?* Compared with R: no significant difference. "
+        "*Which ensemble of the same models is best?* Compared with R: "
+        "E is better; C and D are worse."
+    )
 
 
 def numbers(text):

@@ -100,7 +100,7 @@ def test_a_search_waits_stops_and_is_done(tmp_path, loaded):
     done = states.search_state(tmp_path, loaded, *part)
     assert status.row(done) == ("wine", "random", "0", "done", "20/20", "0.2000", "2", "")
     text = status.total([done])
-    assert text == "1 searches: 1 done; 20/20 evaluations"
+    assert text == "1 search: 1 done; 20/20 evaluations"
 
 
 def test_queued_running_and_failed_on_a_cluster(tmp_path, loaded):
@@ -120,7 +120,7 @@ def test_queued_running_and_failed_on_a_cluster(tmp_path, loaded):
     assert states.search_state(tmp_path, loaded, *part)["reason"] == "ValueError: what"
     log.write_text("12:00:00 wine random repeat 0: 1/20\n")
     assert found() == "waiting", "it was ended from outside"
-    assert status.total([failed]) == "1 searches: 1 failed; 0/20 evaluations"
+    assert status.total([failed]) == "1 search: 1 failed; 0/20 evaluations"
     finish(tmp_path, loaded)
     assert found() == found("COMPLETING") == "done"
     assert found("PENDING") == "queued", "it runs again"
@@ -169,7 +169,7 @@ def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path,
     finish(tmp_path, loaded, limits={"seconds": 1.0, "memory_mb": 4096})
     found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert (found["state"], found["evaluations"]) == ("outdated", 0)
-    assert status.total([found]) == "1 searches: 1 outdated; 0/20 evaluations"
+    assert status.total([found]) == "1 search: 1 outdated; 0/20 evaluations"
 
 
 @pytest.mark.parametrize(("value", "current"), [("members", True), ("normal", False)])
@@ -187,7 +187,7 @@ def test_a_budget_in_seconds(tmp_path, loaded):
     found = states.search_state(tmp_path, loaded, "wine", "random", 0)
     assert status.row(found)[4:] == ("2 in 8/60 s", "0.2500", "", "78 s")
     assert status.total([found]).startswith(
-        "1 searches: 1 stopped; 8/60 seconds (wall-clock) of fitting; about"
+        "1 search: 1 stopped; 8/60 seconds (wall-clock) of fitting; about"
     )
     finish(tmp_path, loaded)
     assert states.search_state(tmp_path, loaded, "wine", "random", 0)["state"] == "stopped"
@@ -293,7 +293,7 @@ def test_status_says_what_is_left_after_the_searches(stacked):
     assert lines[1].split() == ["wine", "random", "0", "done", "20/20", "0.2000", "2"]
     assert lines[2:] == [
         "",
-        "1 searches: 1 done; 20/20 evaluations",
+        "1 search: 1 done; 20/20 evaluations",
         "2 ensembles: 1 done, 1 failed",
         f"wine random stacking 0: no space left; see {log}",
         f"Report: {page} (of an earlier state)",
@@ -346,12 +346,12 @@ def test_what_is_no_search_is_named_in_the_status(stacked):
     content["autogluon"] = {"seconds": 60}
     content["spread"] = {}
     jobs = list(states.jobs_after_searches(Jobs(model.check(content))))
-    kinds = [job.kind for job in jobs if job.kind != "ensembles"]
+    kinds = [job.kind for job in jobs if job.kind != "ensemble"]
     assert kinds == [
-        "sets of configurations",
-        *2 * ["evaluations of surrogates"],
-        *4 * ["spreads of designs"],
-        "runs of AutoGluon",
+        "set of configurations",
+        *2 * ["evaluation of surrogates"],
+        *4 * ["spread of designs"],
+        "run of AutoGluon",
     ]
     assert {states.job_state(job, (), {}) for job in jobs} == {"waiting"}
     designs = next(job for job in jobs if job.wildcards == ("sobol",))
@@ -381,8 +381,8 @@ def test_tables_are_named_in_the_status(stacked):
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 1}
     content["tables"] = {"random": 201}
     jobs = list(states.jobs_after_searches(Jobs(model.check(content))))
-    kinds = [job.kind for job in jobs if job.kind != "ensembles"]
-    assert kinds == [*3 * ["parts of tables"], "tables", "evaluations of surrogates"]
+    kinds = [job.kind for job in jobs if job.kind != "ensemble"]
+    assert kinds == [*3 * ["part of tables"], "table", "evaluation of surrogates"]
     assert json.loads(Jobs(model.check(content)).shard("wine", 2))["budget"] == {"evaluations": 1}
 
 

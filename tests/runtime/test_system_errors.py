@@ -27,6 +27,13 @@ def test_a_file_where_a_folder_should_be_costs_a_line(tmp_path, capsys):
     )
 
 
+def test_one_of_a_kind_is_not_many():
+    assert [errors.number_of(n, "search") for n in (0, 1, 2)] == ["0 searches", "1 search",
+                                                                  "2 searches"]  # fmt: skip
+    assert errors.number_of(1, "set of divisions") == "1 set of divisions"
+    assert errors.number_of(3, "set of divisions") == "3 sets of divisions"
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -161,7 +161,7 @@ def test_the_ensemble_predicts_new_rows(made, capsys):
     assert found.left.tolist()[:2] == ["no", "yes"]
     (page,) = re.findall(r"^card: +(.*)$", made.said, re.M)
     card = (made.folder / page).read_text(encoding="utf-8")
-    (headline,) = re.findall(r"^Wrong on .* of the test rows .*$", made.said, re.M)
+    (headline,) = re.findall(r"^Error on the test rows: .*$", made.said, re.M)
     assert headline.partition(";")[0] in card
     assert "caution: There are only 18 test rows" in made.said
     assert "limits of the ensemble: 50 MB, 10 ms per row (deliver.limits in" in made.said

@@ -23,7 +23,7 @@ from ensemble_search.delivery.page import SUMMARY
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
@@ -68,7 +68,7 @@ def _python() -> str:
 def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
     """Check that a file of test rows has the columns of the table."""
     try:
-        names = sources.check_file(file, target)
+        names = sources.check_file(file, target, described["left_out"])
     except UserError as error:
         raise UserError(
             *(f"--test: {line.removeprefix('file: ')}" for line in error.problems)
@@ -161,13 +161,15 @@ class Search:
         self.notes = [*described["notes"]]
         if self.test:
             by = {role: column["column"] for role, column in described["of_rows"].items()}
-            about = {"by": by, "target": scale}
+            about = {"by": by, "target": scale, "columns": self.columns}
             prepared = {"target": options.target, **fitted[0].to_json()}
             self.notes += _look_at_test(self.test, prepared, about, labels.tolist())
-        self.summary = f"{rows} rows, {table.summary}, {self._parts(rows)}"
+        self.summary = f"{number_of(rows, 'row')}, {table.summary}, {self._parts(rows)}"
         self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
         if (test := len(drawn["test"])) < FEW_TEST_ROWS:
-            self.summary += f"; with {test} test rows, the reported errors are uncertain"
+            self.summary += (
+                f"; with {number_of(test, 'test row')}, the reported errors are uncertain"
+            )
         if void:
             self.summary += "; table or settings have changed, so the search starts over"
         self.metric = plugins.load("metrics", metric)
@@ -304,7 +306,7 @@ class Search:
         rest = f"{duration(left)} of the search left"
         if left <= 0:
             rest = f"the time is up, but at least {LEAST} pipelines are tried"
-        tried = f"{state['evaluations']} pipeline{'s' * (state['evaluations'] != 1)}"
+        tried = number_of(state["evaluations"], "pipeline")
         return f"{tried}{failed}, best {self.metric.title} {best}, {rest}"
 
     def _loss(self, loss: float) -> str:

@@ -11,6 +11,7 @@ from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.ratings import ratings
 from ensemble_search.analysis.wilcoxon import ALPHA
+from ensemble_search.runtime.errors import number_of
 
 
 @dataclass(frozen=True)
@@ -159,8 +160,8 @@ def _sure(
             not unsure,
             _lead(unsure, runners, "is not") if unsure else _lead(runners, runners, "is"),
             f"Paired over the {n} data sets (Wilcoxon signed-rank, Holm-adjusted for "
-            f"{counted(len(others), 'comparison')}) {leader} differs significantly from {beaten} "
-            f"of the {counted(len(others), 'other method')}; {against}. The leader was picked "
+            f"{number_of(len(others), 'comparison')}) {leader} differs significantly from {beaten} "
+            f"of the {number_of(len(others), 'other method')}; {against}. The leader was picked "
             "after seeing the results, so these p-values are optimistic.",
         )
     possible = pairs.map(wilcoxon.smallest_p) <= ALPHA
@@ -188,7 +189,7 @@ def _sure(
     return (
         not unsure and not mixed,
         claim,
-        f"With {counted(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
+        f"With {number_of(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
         f"signed-rank, p ≤ {ALPHA}) {leader} is {'; '.join(found)}.",
     )
 
@@ -263,7 +264,7 @@ def _power(final: pd.DataFrame) -> str:
         limits.append((repeats, "repeat"))
     if not limits:
         return ""
-    parts = [f"with {counted(k, what)} it is {wilcoxon.smallest_p(k):g}" for k, what in limits]
+    parts = [f"with {number_of(k, what)} it is {wilcoxon.smallest_p(k):g}" for k, what in limits]
     what = " or ".join(f"over {what}s" for _, what in limits)
     return (
         "The smallest p-value that a signed-rank test can give with n pairs is 2/2ⁿ: "
@@ -292,18 +293,13 @@ def _reach(compared: Comparison, splits: Sequence[str]) -> str:
 
 def _scope(compared: Comparison) -> str:
     n = len(compared.datasets)
-    return f"{counted(n, 'data set')} and {counted(compared.runs, 'run')}"
+    return f"{number_of(n, 'data set')} and {number_of(compared.runs, 'run')}"
 
 
 def listed(values: Iterable[Any]) -> str:
     """Format values as in a sentence: ``1``, ``1 and 2``, ``1, 2 and 3``."""
     *first, last = map(str, values)
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def counted(count: int, noun: str) -> str:
-    """Format a count with its noun: ``1 run``, ``2 runs``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def p_value(p: float) -> str:

@@ -88,14 +88,16 @@ def number(value: Any, style: str | None) -> float | None:
 
 
 def date(value: Any, style: str | None) -> np.datetime64 | None:
-    """Convert to a date; None if it is not a date."""
+    """Convert to a date; None if it is not a date. ISO dates are read whatever the style."""
     if style == EIGHT_DIGITS and not isinstance(value, (np.datetime64, datetime.date)):
         found = number(value, None)
-        value, style = ("" if found is None else f"{found:.0f}"), readings.ISO
-        value = f"{value[:4]}-{value[4:6]}-{value[6:]}"
+        if found is not None:
+            value = f"{found:.0f}"
+            value = f"{value[:4]}-{value[4:6]}-{value[6:]}"
     if isinstance(value, str):
-        read = readings.date(value, style or readings.ISO)
-        return None if np.isnat(read) else read
+        styles = readings.ISO, style if style in readings.DATES else readings.ISO
+        read = [readings.date(value, own) for own in styles]
+        return next((date for date in read if not np.isnat(date)), None)
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         value = value.astimezone(datetime.UTC).replace(tzinfo=None)
     try:

@@ -435,4 +435,5 @@ def _by_number(words: set[str]) -> dict[float, str]:
 
 def _note(column: Column, count: int, what: str, examples: Sequence[str]) -> str:
     some = ", ".join(map(cells.short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
-    return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}"
+    hint = "; write dates as 2020-12-31" * (column.kind == "date")
+    return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}{hint}"

@@ -72,6 +72,7 @@ NANOSECONDS = re.compile(r":\d{2}[.,]\d{6}\d*[1-9]", re.ASCII)
 _OFFSET = re.compile(r":\d{2}(?:[.,]\d+)?(?:Z|[+-]\d{2}(?::?\d{2})?)$", re.ASCII)
 _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)
+_MONTH = re.compile(r"(?:1[89]|2[01])\d{2}-\d{2}", re.ASCII)
 _NAMED = re.compile(
     rf"(?:(?P<day>\d{{1,2}})[ -](?P<month>[A-Za-z]{{3,9}})\.?|(?P<name>[A-Za-z]{{3,9}})\.? "
     rf"(?P<number>\d{{1,2}}),?)[ -](?P<year>\d{{4}})(?P<time>{_TIME})",
@@ -84,8 +85,8 @@ MONTHS = (
 #: Two-digit years from this one on are in the 20th century, as for ``strptime``.
 CENTURY = 69
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
-NAMED = "dates with names of months"
-DATES = (ISO, DAY_FIRST, MONTH_FIRST, NAMED)
+NAMED, MONTH = "dates with names of months", "months (their first days)"
+DATES = (ISO, DAY_FIRST, MONTH_FIRST, NAMED, MONTH)
 #: Pattern, and the groups of year, month and day, by style.
 _DATES = {ISO: (_ISO, (1, 3, 4)), DAY_FIRST: (_OTHER, (4, 3, 1)), MONTH_FIRST: (_OTHER, (4, 1, 3))}
 #: Suffix of the style of texts of which only some have an offset.
@@ -194,6 +195,8 @@ def date(text: str, style: str) -> np.datetime64:
     style, text = style.partition(",")[0], _of_24_hours(text.strip())
     if style == NAMED:
         style, text = ISO, _with_numbered_month(text)
+    elif style == MONTH:
+        style, text = ISO, f"{text}-01" if _MONTH.fullmatch(text) else ""
     pattern, order = _DATES[style]
     match = pattern.fullmatch(text)
     if not match or (style.startswith(MONTH_FIRST) and match[2] == "."):
@@ -264,11 +267,13 @@ def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
     two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or T,
     such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. Times with an offset are
-    converted to UTC.
+    converted to UTC. If all words are months of 1800 to 2199, such as 2020-12, they become the
+    first days of these: single ones may be anything.
 
     Parameters and result are as in :func:`numbers`.
     """
-    return _best([_dates(style, words, weights) for style in DATES])
+    found = [_dates(style, words, weights) for style in DATES]
+    return _best([reading for reading in found if reading.style != MONTH or reading.share == 1])
 
 
 def booleans(words: Sequence[str], weights: np.ndarray) -> list[Reading]:

@@ -82,6 +82,11 @@ def written(role: str, name: str) -> str:
     return f"columns: {{{role}: [{name if plain else json.dumps(name, ensure_ascii=False)}]}}"
 
 
+def dropped(source: Mapping[str, Any]) -> Sequence[str]:
+    """Names of the columns that a source, as in a study, drops."""
+    return source.get("columns", {}).get("drop", ())
+
+
 def suffix(columns: Mapping[str, Sequence[str]]) -> str:
     """Return a name suffix for the roles that apply to a source; empty without roles."""
     roles = sorted(by_name(columns).items())

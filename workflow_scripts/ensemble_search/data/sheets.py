@@ -3,7 +3,7 @@
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -32,6 +32,12 @@ def header(path: Path) -> list[str]:
     if not names:
         raise Unreadable("row 1 of its first sheet is empty; it must name the columns")
     return names if names[0] else [text_files.INDEX, *names[1:]]
+
+
+def below_title(path: Path, names: Collection[str]) -> str:
+    """Return ``text_files.below_title`` of a sheet; errors are as in :func:`header`."""
+    rows = (["" if value is None else str(value) for value in row] for row in _rows(path))
+    return text_files.below_title(next(rows, []), rows, names)
 
 
 def values(path: Path) -> list[list[Any]]:

@@ -180,7 +180,7 @@ def read(
     if kind == "file":
         if "test" in source:
             return _with_test_file(source)
-        return from_file(source["file"], source["target"])
+        return from_file(source["file"], source["target"], drop=roles.dropped(source))
     return from_sklearn(source["sklearn"])
 
 
@@ -198,15 +198,18 @@ def local_files(source: Mapping[str, Any]) -> list[Path]:
     return [Path(source[key]) for key in ("file", "test") if source.get(key)]
 
 
-def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
+def from_file(
+    name: str, target: str, as_text: Collection[str] = (), drop: Collection[str] = ()
+) -> Raw:
     """Read a CSV, Parquet, ARFF or Excel file; a relative path starts at the working directory.
 
     CSV is UTF-8, else Latin-1, possibly compressed by gzip; the separator is detected from its
     header (``text_files.SEPARATORS``). Empty fields and the words in ``names.MISSING`` are missing
     values, except None in columns of text. Read as text are: the target of a CSV, in which only
     empty fields are missing; columns with values such as ``01``, which would lose their zeros; and
-    ``as_text``. UserError if the file cannot be read, has no such target, or a column without a
-    name or with that of another.
+    ``as_text``. Columns in ``drop`` are not used: in a Parquet file, they may have any type.
+    UserError if the file cannot be read, has no such target, or a column without a name or with
+    that of another.
     """
     from ensemble_search.runtime import files
 
@@ -215,7 +218,8 @@ def from_file(name: str, target: str, as_text: Collection[str] = ()) -> Raw:
     with readable(path):
         before = _state(path)
         md5 = files.md5(path)
-        frame = reader(path, target, as_text) if as_text else reader(path, target)
+        more = (as_text,) if as_text else ()
+        frame = reader(path, target, *more, **_dropping(path, drop))
         if _state(path) != before:
             said = "was changed while it was read; run again when it is whole"
             raise UserError(f"file: '{name}' {said}")
@@ -230,8 +234,9 @@ def _with_test_file(source: Mapping[str, Any]) -> Raw:
     from ensemble_search.data import test_rows
 
     file, test, target = source["file"], source["test"], source["target"]
-    check_test_file(file, test, target)
-    parts = from_file(file, target), _of_test(from_file, test, target)
+    drop = roles.dropped(source)
+    check_test_file(file, test, target, drop)
+    parts = from_file(file, target, drop=drop), _of_test(from_file, test, target, drop)
     if differing := test_rows.differing(*parts):
         if extension(file) not in (".csv", ".tsv"):
             name, (first, second) = next(iter(differing.items()))
@@ -245,22 +250,22 @@ def _with_test_file(source: Mapping[str, Any]) -> Raw:
     return test_rows.join(*parts, classes)
 
 
-def _of_test(reader: Callable[[str, str], Any], name: str, target: str) -> Any:
+def _of_test(reader: Callable[..., Any], name: str, target: str, drop: Collection[str]) -> Any:
     """Read the file of test rows; errors name its key."""
     try:
-        return reader(name, target)
+        return reader(name, target, drop=drop)
     except UserError as error:
         lines = (re.sub("^file:", "test:", line) for line in error.problems)
         raise UserError(*lines) from None
 
 
-def check_test_file(file: str, test: str, target: str) -> None:
+def check_test_file(file: str, test: str, target: str, drop: Collection[str] = ()) -> None:
     """Check by headers that a file of test rows has the format and the columns of the other file.
 
     Errors are as in :func:`check_file`, or that they differ.
     """
-    names = check_file(file, target)
-    others = _of_test(check_file, test, target)
+    names = check_file(file, target, drop)
+    others = _of_test(check_file, test, target, drop)
     if FORMATS[extension(file)] != FORMATS[extension(test)]:
         raise UserError(f"test: '{test}' must be of the format of '{file}'")
     for one, two, here, there in ((test, file, others, names), (file, test, names, others)):
@@ -276,14 +281,19 @@ def _state(path: Path) -> tuple:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def check_file(name: str, target: str) -> list[str]:
+def check_file(name: str, target: str, drop: Collection[str] = ()) -> list[str]:
     """Check, by its header only, that a file can be read and has the target; return its columns.
 
-    Errors are as in :func:`from_file`, but for those in rows.
+    ``drop`` and errors are as in :func:`from_file`, but for errors in rows.
     """
     path = _existing(name)
     header, _ = FORMATS[extension(path)]
-    return header(path, target)
+    return header(path, target, **_dropping(path, drop))
+
+
+def _dropping(path: Path, drop: Collection[str]) -> dict[str, Collection[str]]:
+    """Return the argument of readers that check the types of columns: those of Parquet files."""
+    return {"drop": drop} if extension(path) in (".parquet", ".pq") else {}
 
 
 def _existing(name: str) -> Path:

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ensemble_search.data import arff, digits, file_limits, roles, sheets, text_files
 from ensemble_search.data.file_limits import Unreadable
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.names import MISSING, NONE
 from ensemble_search.runtime.plugins import nearest
 
@@ -61,7 +61,11 @@ def csv_header(path: Path, target: str, tried: Sequence[str] = text_files.ENCODI
         _check_start(path)
         for encoding in tried:
             with suppress(UnicodeDecodeError), text_files.text(path, encoding) as stream:
-                _, names = next(_rows(*_separated(stream, target)), (0, None))
+                lines, separator = _separated(stream, target)
+                number, names = next(_rows(lines, separator), (0, None))
+                titled = ""
+                if names and target not in names:
+                    titled = text_files.below_title(names, lines, [target], number + 1)
                 break
         else:
             raise Unreadable("line 1 is neither UTF-8 nor Latin-1 text; save it as UTF-8")
@@ -71,11 +75,17 @@ def csv_header(path: Path, target: str, tried: Sequence[str] = text_files.ENCODI
     if not names:
         found = "is empty" if names is None else "begins with an empty line"
         raise UserError(f"file: '{path}' {found}; line 1 must name the columns")
+    _check_title(path, titled)
     if names[0].startswith("\ufeff"):  # pandas would leave it out, but the predictor would not
         raise UserError(f"file: '{path}' begins with two byte order marks; remove one")
     if not names[0]:
         names[0] = text_files.INDEX
     return _check_names(path, names, target)
+
+
+def _check_title(path: Path, titled: str) -> None:
+    if titled:
+        raise UserError(f"file: '{path}' has a title: {titled}")
 
 
 def _separated(stream: IO[str], target: str) -> tuple[Iterator[str], str]:
@@ -118,7 +128,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
                 if row and len(row) != len(header):
                     raise UserError(
                         f"file: line {number} of '{path}' has "
-                        f"{len(row)} field{'s' * (len(row) != 1)}, the header has {len(header)}"
+                        f"{number_of(len(row), 'field')}, the header has {len(header)}"
                     )
                 file_limits.check_cells(rows, len(header))
                 if rows > 1:  # a column may be called 01, or nan
@@ -234,10 +244,10 @@ def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
             own.large = digits.INTEGER.fullmatch(word) is not None
 
 
-def parquet_header(path: Path, target: str) -> list[str]:
+def parquet_header(path: Path, target: str, drop: Collection[str] = ()) -> list[str]:
     """Read and check the names and types of the columns of a Parquet file.
 
-    An unnamed index stored by pandas is not a column.
+    An unnamed index stored by pandas is not a column. Columns in ``drop`` may have any type.
     """
     import pyarrow.parquet as pq
 
@@ -253,14 +263,16 @@ def parquet_header(path: Path, target: str) -> list[str]:
     names = [column.name for column in columns]
     _check_names(path, names, target)
     for column in columns:
+        if column.name in drop and column.name != target:
+            continue
         if kind := _unusable(column, column.name == target):
             raise UserError(
                 f"target: column '{target}' of '{path}' holds {kind}; "
                 "a target must be numbers (a regression), text or booleans: convert it"
                 if column.name == target
                 else f"file: column '{column.name}' of '{path}' holds {kind}; "
-                "only numbers, booleans, dates and text can be used: convert it, or remove it from "
-                "the file"
+                "only numbers, booleans, dates and text can be used: convert it, or drop it with "
+                f"'{roles.written('drop', column.name)}'"
             )
     return names
 
@@ -309,13 +321,14 @@ def _extension(column: "pa.Field") -> str:
     return getattr(column.type, "extension_name", name)
 
 
-def read_parquet(path: Path, target: str) -> "pd.DataFrame":
-    """Read a Parquet file."""
+def read_parquet(path: Path, target: str, drop: Collection[str] = ()) -> "pd.DataFrame":
+    """Read a Parquet file; columns in ``drop`` are not read and have missing values only."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names = parquet_header(path, target)
+    header = parquet_header(path, target, drop)
+    names = [name for name in header if name == target or name not in drop]
     with readable(path, "Parquet"), path.open("rb") as stream:
         file = pq.ParquetFile(stream)
         index = _pandas_index((file.schema_arrow.metadata or {}).get(b"pandas", b"{}"))
@@ -349,9 +362,11 @@ def read_parquet(path: Path, target: str) -> "pd.DataFrame":
                 cells = frame[field.name].astype(object)
                 plain = [None if pd.isna(cell) else _plain(cell) for cell in cells]
                 frame[field.name] = pd.Series(plain, dtype=object)
+        if len(names) < len(header):
+            frame = frame.reindex(columns=header)
         left = [n for n, named in index.items() if not named and n in file.schema_arrow.names]
         frame.attrs = {
-            "ignored": {name: STORED for name in names if name in index and name != target},
+            "ignored": {name: STORED for name in header if name in index and name != target},
             "notes": [f"column '{name}' left out: {STORED}" for name in left],
         }
         return frame
@@ -467,6 +482,8 @@ def excel_header(path: Path, target: str) -> list[str]:
         raise UserError(f"file: '{path}' {said}")
     with readable(path, "Excel"):
         names = sheets.header(path)
+        titled = "" if target in names else sheets.below_title(path, [target])
+    _check_title(path, titled)
     return _check_names(path, names, target)
 
 

@@ -4,7 +4,8 @@ import codecs
 import csv
 import gzip
 import io
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +17,8 @@ ENCODINGS = UTF_8, LATIN_1 = "utf-8-sig", "cp1252"
 GZIP = b"\x1f\x8b"
 #: The column, without a name in the file, in which pandas stores an index.
 INDEX = "Unnamed: 0"
+#: Names of columns below a title are looked for in this many lines or rows.
+TITLES = 20
 
 
 def kind(path: Path | str) -> str:
@@ -63,6 +66,25 @@ def separator(header: str, names: Collection[str]) -> str:
     """Return the separator that finds certain names in a header, or else the most fields."""
     fields = {own: _fields(header, own) for own in SEPARATORS}
     return max(SEPARATORS, key=lambda own: (set(names) <= {*fields[own]}, len(fields[own])))
+
+
+def below_title(
+    title: Sequence[str],
+    rows: Iterable[str | Sequence[str]],
+    names: Collection[str],
+    start: int = 2,
+) -> str:
+    """Describe the repair of a table whose columns are named below a title; else return ''.
+
+    ``title`` is row 1. ``rows`` are those from number ``start`` on, as lines or as cells. One names
+    the columns if it has all of ``names``, and more cells that are not empty than row 1.
+    """
+    for number, row in enumerate(islice(rows, TITLES), start):
+        cells = _fields(row, separator(row, names)) if isinstance(row, str) else row
+        if {*names} <= {*cells} and sum(map(bool, title)) < sum(map(bool, cells)):
+            what = "line" if isinstance(row, str) else "row"
+            return f"the names of the columns are in {what} {number}: remove what is above it"
+    return ""
 
 
 def _fields(header: str, separator: str) -> list[str]:

@@ -37,7 +37,7 @@ from ensemble_search.problems import combination
 from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.code_version import files as code_files
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.files import checksums, read_json, sha256, temporary_folder, write_json
 from ensemble_search.runtime.names import CLASSIFICATION, CONFIGURATION
 from ensemble_search.scoring import ensemble_scores
@@ -198,7 +198,7 @@ class Delivery:
         self.members = members = limits.reselected(self.pool, candidates)
         old, new = (self._validation_error(m) for m in (before, members))
         self._note(
-            f"{why}: selection repeated, {len(before.indices)} members before, "
+            f"{why}: selection repeated, {number_of(len(before.indices), 'member')} before, "
             f"{len(members.indices)} after; validation loss {old:.4f} before, {new:.4f} after"
         )
 

@@ -17,7 +17,7 @@ from ensemble_search.delivery.tested import MOST_CLASSES, Tested, copies
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.results import readers
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 
 #: Further columns are left out of the table of their importance.
 MOST_COLUMNS = 30
@@ -92,9 +92,9 @@ def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
     one = found[name]
     if tested.classes:
         said = (
-            f"Wrong on {100 * one.value:.3g} % of the test rows (95 % interval "
-            f"{100 * one.low:.3g} to {100 * one.high:.3g} %); always predicting "
-            f"'{tested.commonest}' would be wrong on {100 * one.baseline:.3g} %."
+            f"Error on the test rows: {amount(one.value)} (95 % interval {amount(one.low)} to "
+            f"{amount(one.high)}); of always predicting '{tested.commonest}': "
+            f"{amount(one.baseline)}."
         )
     else:
         said = (
@@ -138,8 +138,8 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
     if not tested.classes and (narrow := [row for row in _coverages(tested) if row[4] < row[0]]):
         nominal, _, covered, *_ = narrow[-1]
         yield (
-            f"Intervals of {100 * nominal:g} % contain only {100 * covered:.1f} % of the true "
-            "values of the test rows: the intervals of --interval are too narrow."
+            f"Intervals that should contain {nominal:g} of the true values of the test rows "
+            f"contain only {covered:.3f}: the intervals of --interval are too narrow."
         )
     if tested.delivery.own_test is not None and (also := copies(tested)):
         yield (
@@ -147,10 +147,10 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             "and target: the loss on them is too low."
         )
     if len(labels) < FEW_ROWS:
-        yield f"There are only {len(labels)} test rows, so all these numbers are uncertain."
+        yield f"There {_only(len(labels), 'test row')}, so all these numbers are uncertain."
     n_groups = FEW_GROUPS if tested.groups is None else len(np.unique(tested.groups))
     if n_groups < FEW_GROUPS:
-        yield f"There are only {n_groups} groups of test rows, so all these numbers are uncertain."
+        yield f"There {_only(n_groups, 'group of test rows')}, so all these numbers are uncertain."
     if tested.classes:
         predicted = set(predicted_labels(tested.found).tolist())
         rows = np.bincount(labels, minlength=len(tested.classes)).tolist()
@@ -160,6 +160,10 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             yield f"It never predicts {_listed(never)} on the test rows."
         if few and len(labels) >= FEW_ROWS:
             yield f"Fewer than {FEW_OF_CLASS} test rows per class: {_listed(few)}."
+
+
+def _only(count: int, what: str) -> str:
+    return f"{'is' if count == 1 else 'are'} only {number_of(count, what)}"
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:
@@ -177,14 +181,15 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
         [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
     )
+    own = delivery.own_test
     said = [
-        f"{len(labels)} test rows{f' of {own.name}' if (own := delivery.own_test) else ''} that "
+        f"{number_of(len(labels), 'test row')}{f' of {own.name}' if own else ''} that "
         "neither search nor selection has seen. From and to are the ends of a 95 % interval that "
         "reflects the sampling of the test rows."
     ]
     if tested.groups is not None:
         said.append(
-            f"They form {_number(len(np.unique(tested.groups)), 'group')}, one per "
+            f"They form {number_of(len(np.unique(tested.groups)), 'group')}, one per "
             f"'{described['by']['group']}', and the intervals reflect the sampling of groups."
         )
     if "time" in described.get("by", {}):
@@ -268,8 +273,7 @@ def _threshold(tested: Tested) -> Part:
     costs = []
     for k in (1.0, 5.0, 20.0):
         ratios = [_ratio(*_costs(row, k, share)) for row in found]
-        shown = [ratio if ratio <= MOST_COST else np.nan for ratio in ratios]
-        costs.append(Series(f"a miss costs {k:g}", grid, shown))
+        costs.append(Series(f"a miss costs {k:g}", grid, ratios))
     missed = [*COSTS, *(k for k in HIGHER_COSTS if k * share <= 1 - share)]
     at = [1 / (1 + k) for k in missed]
     rows = measures.thresholds(positive, p, at, tested.weights)
@@ -280,7 +284,7 @@ def _threshold(tested: Tested) -> Part:
         shares = (f"{row[key]:.3f}" if row[key] >= 0 else "–" for key in ("precision", "recall"))
         texts = f"{k:g}", f"{row['threshold']:.2g}", *shares
         both = (amount(100 * cost) for cost in _costs(row, k, share))
-        cells.append((*texts, f"{100 * row['alarms']:.3g} %", *both))
+        cells.append((*texts, f"{row['alarms']:.3f}", *both))
     # The example is the threshold that saves most.
     left = [_ratio(*_costs(row, k, share)) for k, row in zip(missed, rows, strict=True)]
     example = at[int(np.argmin(np.nan_to_num(left, nan=1.0)))]
@@ -293,7 +297,8 @@ def _threshold(tested: Tested) -> Part:
             f"'{name}' costs as much as k false alarms, it is cheapest to predict '{name}' if its "
             "probability is at least 1 / (1 + k), provided that the probabilities are right (see "
             "Calibration). Costs are in false alarms; the cost without the ensemble is that of "
-            "predicting one class for all rows, whichever is cheaper."
+            "predicting one class for all rows, whichever is cheaper. The figure of costs ends at "
+            f"{MOST_COST:g} times this cost: lines that leave it at the top go on above."
         ],
         [Table(head, cells)],
         [
@@ -385,8 +390,7 @@ def _coverages(tested: Tested) -> list[tuple[float, float, float, float, float]]
 
 def _intervals(tested: Tested) -> Part:
     rows = [
-        (f"{100 * nominal:g} %", f"± {amount(half)}", f"{100 * covered:.1f} %",
-         f"{100 * low:.1f} to {100 * high:.1f} %")
+        (f"{nominal:g}", f"± {amount(half)}", f"{covered:.3f}", f"{low:.3f} to {high:.3f}")
         for nominal, half, covered, low, high in _coverages(tested)
     ]  # fmt: skip
     return Part(
@@ -497,7 +501,7 @@ def _cost(tested: Tested) -> Part:
     return Part(
         "Members, size and time",
         [
-            f"{_number(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
+            f"{number_of(len(delivery.members.indices), 'pipeline')}, combined by {combined}; "
             f"{size:.1f} MB. On one core of the machine that made it, it predicts "
             f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
             f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
@@ -521,7 +525,7 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     return Part(
         "The search",
         [
-            f"{about['method']} tried {_number(len(best), 'pipeline')} of the search space "
+            f"{about['method']} tried {number_of(len(best), 'pipeline')} of the search space "
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
             "helps. The command below repeats the search on the same data, in a checkout of "
@@ -542,11 +546,11 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
         "Data",
         [
             f"{about['dataset']}: predicts the column {manifest['target']} ({manifest['task']}) "
-            f"from {_number(len(tested.ensemble.preparation.names), 'column')}.",
-            f"{sizes['train']} training and {sizes['test']} test rows"
+            f"from {number_of(len(tested.ensemble.preparation.names), 'column')}.",
+            f"{sizes['train']} training and {number_of(sizes['test'], 'test row')}"
             + (f", {folds}-fold cross-validation." if folds else
                f", {sizes['validation']} validation rows.")
-            + (f" The study trains on {100 * part['share']:g} % of the training rows (train_rows); "
+            + (f" The study trains on {part['share']:g} of the training rows (train_rows); "
                "the others are not counted here." if part else ""),
             f"{divided[0].upper()}{divided[1:]}.",
             *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
@@ -560,10 +564,6 @@ def amount(number: float) -> str:
     if not 1e4 <= abs(number) < 1e12:
         return f"{number:.4g}"
     return f"{round(number, 3 - math.floor(math.log10(abs(number)))):,.0f}"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 def _reading(described: Mapping[str, Any], preparation: Any) -> list[str]:

@@ -52,11 +52,13 @@ def read(
     import pandas as pd
 
     target, by = prepared["target"], described.get("by", {})
-    raw = sources.from_file(file, target)
-    frame = raw.frame
     preparation = Preparation.from_json(prepared)
     others = [by[role] for role in ("group", "weight") if role in by]
-    for name in (*preparation.names, *others):
+    needed = [*preparation.names, *others]
+    unused = [row[0] for row in described.get("columns", ()) if row[0] not in needed]
+    raw = sources.from_file(file, target, drop=unused)
+    frame = raw.frame
+    for name in needed:
         if name not in frame:
             raise UserError(f"deliver.test: '{file}' has no column '{name}', which the table has")
     if not len(frame):

@@ -89,7 +89,9 @@ def markdown(card: Card) -> str:
         for table in part.tables:
             head = table.head[: len(table.rows[0])]
             lines += [_row(head), _row(["---"] * len(head)), *map(_row, table.rows), ""]
-            lines += [f"[CSV]({FIGURES}/{table.name}.csv)\n"] * bool(table.csv)
+            lines += [f"[All rows of this table as CSV]({FIGURES}/{table.name}.csv)\n"] * bool(
+                table.csv
+            )
         lines += [f"[{_escaped(c.title)}]({FIGURES}/{c.name}.csv)\n" for c in part.charts]
         if part.code:
             lines += ["```sh", part.code, "```", ""]

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ensemble_search.analysis import losses
+from ensemble_search.analysis.verdict import listed
 from ensemble_search.evidence import page as pages
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.rows import Evidence
@@ -43,6 +44,23 @@ def table(evidence: Mapping[str, Evidence]) -> pd.DataFrame:
         about = {"done": done, "repeats": repeats, "digits": shown.digits, **differences.attrs}
         found.append(numbers.assign(study=name, **about).rename_axis("method").reset_index())
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame({"study": []})
+
+
+def words(found: pd.DataFrame) -> str:
+    """Write what :func:`table` shows: which intervals lie on one side of 0."""
+    said = []
+    for name, own in found.groupby("study", sort=False):
+        better = own["method"][own["error_high"] < 0].tolist()
+        worse = own["method"][own["error_low"] > 0].tolist()
+        sides = (f"{listed(side)} {_be(side)} {how}" for side, how in
+                 ((better, "better"), (worse, "worse")) if side)  # fmt: skip
+        answer = "; ".join(sides) or "no significant difference"
+        said.append(f"*{QUESTIONS[str(name)]}* Compared with {own['reference'].iloc[0]}: {answer}.")
+    return " ".join(said)
+
+
+def _be(methods: list[str]) -> str:
+    return "is" if len(methods) == 1 else "are"
 
 
 def draw(found: pd.DataFrame) -> Figure:

@@ -1,6 +1,8 @@
 """The ledger of claims, ``evidence/README.md``: the evidence on the papers' claims."""
 
 import json
+import re
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -23,6 +25,8 @@ NAMES = {
     "boasf": "BOASF (Zhu et al., 2021)",
     "dodge": "k-DPPs (Dodge et al., 2017)",
 }
+#: What README's words on the findings are between.
+MARKS = "(<!--findings-->|<!--/findings-->)"
 VERDICTS = (
     deciding.AGREES,
     deciding.SMALLER,
@@ -126,12 +130,23 @@ def read(folder: Path) -> dict[str, Evidence]:
 
 
 def write(evidence: Mapping[str, Evidence], folder: Path) -> None:
-    """Write the page, and the figure of its first table."""
+    """Write the page, the figure of its first table, and what it shows into README beside them."""
     with files.atomic(folder / "README.md") as temporary:
         temporary.write_text(page(evidence), encoding="utf-8")
     found = findings.table(evidence)
     if len(found):
         publish(findings.draw(found), "findings", found, "", findings.ALT, folder=folder)
+        _tell(findings.words(found), folder.parent / "README.md")
+
+
+def _tell(words: str, readme: Path) -> None:
+    """Replace the words on the findings in README, if it is there and has any."""
+    text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
+    parts = re.split(MARKS, text)
+    if len(parts) == 5:
+        parts[2] = f"\n{textwrap.fill(words, 100, break_on_hyphens=False)}\n"
+        with files.atomic(readme) as temporary:
+            temporary.write_text("".join(parts), encoding="utf-8")
 
 
 def _questions(evidence: Mapping[str, Evidence]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ensemble_search.data import file_limits, sheets, text_files
 from ensemble_search.data.cells import LARGEST, is_missing
-from ensemble_search.runtime.errors import UserError, printable
+from ensemble_search.runtime.errors import UserError, number_of, printable
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
@@ -72,7 +72,10 @@ def chunks(
             header = next(rows, None)
             if not header:
                 raise UserError(f"--input: line 1 of '{path}' does not name the columns")
-            places = dict(zip(names, _places(path, header, names), strict=True))
+            titled = ""
+            if not {*names} <= {*header}:
+                titled = text_files.below_title(header, source, names, rows.line_num + 1)
+            places = dict(zip(names, _places(path, header, names, titled), strict=True))
             number, done = rows.line_num, False
             ahead: Iterator[str] = iter(())
             while not done:
@@ -96,7 +99,7 @@ def chunks(
                         if len(row) != len(header):
                             raise UserError(
                                 f"--input: line {number + rows.line_num} of '{path}' has "
-                                f"{len(row)} fields, the header has {len(header)}"
+                                f"{number_of(len(row), 'field')}, the header has {len(header)}"
                             )
                         read.append(row)
                     number += rows.line_num
@@ -207,7 +210,9 @@ def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
             f"--input: '{path}' needs openpyxl to be read: pip install openpyxl, or save it as CSV"
         )
     try:
-        places = _places(path, sheets.header(path), names)
+        header = sheets.header(path)
+        titled = "" if {*names} <= {*header} else sheets.below_title(path, names)
+        places = _places(path, header, names, titled)
         found = sheets.values(path)
     except OSError as error:
         raise UserError(f"--input: '{path}' cannot be read: {error.strerror or error}") from None
@@ -270,7 +275,9 @@ def _numbers(text: str, places: Sequence[int]) -> np.ndarray:
     return np.loadtxt(lines, delimiter=",", comments=None, usecols=places, ndmin=2)
 
 
-def _places(path: Path, header: list[str], names: list[str]) -> list[int]:
+def _places(path: Path, header: list[str], names: list[str], titled: str = "") -> list[int]:
+    if titled:
+        raise UserError(f"--input: '{path}' has a title: {titled}")
     missing = [name for name in names if name not in header]
     if missing:
         columns = "column" if len(missing) == 1 else "columns"

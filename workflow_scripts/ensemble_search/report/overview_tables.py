@@ -10,9 +10,10 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.times import duration
-from ensemble_search.analysis.verdict import Verdict, counted, p_value
+from ensemble_search.analysis.verdict import Verdict, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
 from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.runtime.errors import number_of
 
 #: Explains the column of this name.
 DETECTABLE = (
@@ -65,7 +66,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         f"(– with fewer than 6). {DETECTABLE} Members: mean number of unique members of the final "
         "ensemble.",
     ]
-    scope = counted(len(compared.datasets), "data set"), counted(compared.runs, "run")
+    scope = number_of(len(compared.datasets), "data set"), number_of(compared.runs, "run")
     caption = f"Methods by average rank ({scope[0]}, {scope[1]} per method)"
     data = table.assign(members=sizes.reindex(table.index)).rename_axis("method").reset_index()
     return Table("summary", caption, columns, rows, data, notes)

@@ -101,7 +101,7 @@ def replay_rule(rule: str, study: Study, repeat: int) -> str:
 class AfterSearches(NamedTuple):
     """A job that is not a search."""
 
-    kind: str  #: what it makes, in the plural
+    kind: str  #: what it makes, in the singular
     #: Its rule and the values of its wildcards.
     rule: str
     wildcards: tuple[str | int, ...]
@@ -142,30 +142,30 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             log = layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE)
             log = log.replace("{tens}", layout.tens(repeat))
             rule = replay_rule("replayed_ensemble", study, repeat)
-        yield job("ensembles", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
+        yield job("ensemble", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
     for dataset, search, repeat in searches(study) if study.divisions else ():
         run = {"dataset": dataset, "search": search, "repeat": repeat}
-        yield job("sets of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", **run)
+        yield job("set of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", **run)
     for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
         for shard in jobs.shards:
             places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS
-            yield job("parts of tables", "shard", *places, **run, shard=shard)
-        yield job("tables", "table", layout.TABLE, "table.json", **run)
+            yield job("part of tables", "shard", *places, **run, shard=shard)
+        yield job("table", "table", layout.TABLE, "table.json", **run)
     if section := study.surrogates:
         datasets = section.datasets or list(study.datasets)
         for dataset in datasets if not (study.tables or study.evaluation.replay) else ():
             places = layout.CONFIGURATIONS, "search.json", layout.CONFIGURATIONS_CHECKPOINTS
-            yield job("sets of configurations", "configurations", *places, dataset=dataset)
+            yield job("set of configurations", "configurations", *places, dataset=dataset)
         for dataset, name, repeat in product(datasets, section.names, range(section.repeats)):
             run = {"dataset": dataset, "surrogate": name, "repeat": repeat}
             place = layout.SURROGATE, "quality.parquet"
-            yield job("evaluations of surrogates", "surrogate", *place, **run)
+            yield job("evaluation of surrogates", "surrogate", *place, **run)
     for sampler in SAMPLERS if study.spread else ():
-        yield job("spreads of designs", "spread", layout.SPREAD, "spread.parquet", sampler=sampler)
+        yield job("spread of designs", "spread", layout.SPREAD, "spread.parquet", sampler=sampler)
     for dataset in study.datasets if study.autogluon else ():
         place = layout.AUTOGLUON, "scores.json"
-        yield job("runs of AutoGluon", "autogluon", *place, dataset=dataset)
+        yield job("run of AutoGluon", "autogluon", *place, dataset=dataset)
 
 
 def job_state(
@@ -181,7 +181,7 @@ def job_state(
     journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []
     if any(_held(path, _written(path.with_name("journal.jsonl"))) for path in journals):
         return "running"
-    of_searches = job.kind in ("ensembles", "sets of divisions")
+    of_searches = job.kind in ("ensemble", "set of divisions")
     if of_searches and (*job.wildcards[:2], job.wildcards[-1]) in unfinished:
         return "waiting"
     if job.output.exists():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ensemble_search.results import job_logs, layout, states
 from ensemble_search.runtime import plugins, slurm
-from ensemble_search.runtime.errors import one_line
+from ensemble_search.runtime.errors import number_of, one_line
 from ensemble_search.search.budget import UNITS
 from ensemble_search.search.progress import amount, duration
 
@@ -65,7 +65,8 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     if len(failures) > ERRORS:
         lines.append(f"and {len(failures) - ERRORS} more that failed")
     if shared := [home for home in homes.values() if home != study.study]:
-        lines.append(f"Shared with the study '{shared[0]}', in its folder: {len(shared)} searches")
+        count = number_of(len(shared), "search")
+        lines.append(f"Shared with the study '{shared[0]}', in its folder: {count}")
     root = Path("results") / study.study
     page, log = root / "report" / "index.html", root / "logs/report.log"
     if page.exists():
@@ -166,7 +167,7 @@ def total(searches: list[dict]) -> str:
     done = sum(min(s["done"], s["budget"]) for s in searches)
     budget = sum(s["budget"] for s in searches)
     unit = UNITS[searches[0]["unit"]]
-    line = f"{summary('searches', found)}; {done:.0f}/{budget:.10g} {unit}"
+    line = f"{summary('search', found)}; {done:.0f}/{budget:.10g} {unit}"
     if done and done < budget:
         seconds = seconds_left(searches)
         line += f"; about {duration(seconds)} of work left"
@@ -201,7 +202,7 @@ def _mean(searches: list[dict]) -> float | None:
 def summary(kind: str, found: Sequence[str]) -> str:
     """Count the states of the jobs of a kind, such as ``12 ensembles: 11 done, 1 running``."""
     counts = ((found.count(name), name) for name in states.STATES)
-    return f"{len(found)} {kind}: " + ", ".join(f"{n} {name}" for n, name in counts if n)
+    return f"{number_of(len(found), kind)}: " + ", ".join(f"{n} {name}" for n, name in counts if n)
 
 
 def waiting(queue: Sequence[slurm.Job]) -> list[str]:

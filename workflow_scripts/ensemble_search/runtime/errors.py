@@ -90,6 +90,13 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def number_of(count: int, what: str) -> str:
+    """Write a count with a noun in the singular: ``1 search``, ``2 sets of configurations``."""
+    noun, of, rest = what.partition(" of ")
+    plural = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count} {noun}{plural}{of}{rest}"
+
+
 def of_machine(error: BaseException) -> bool:
     """Whether an exception is a system error, such as a full disk or too little memory."""
     return isinstance(error, MemoryError) or (

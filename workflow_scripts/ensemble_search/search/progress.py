@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble_search.runtime import plugins
+from ensemble_search.runtime.errors import number_of
 from ensemble_search.runtime.files import write_json
 from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.search.budget import COUNTED, Budget, made
@@ -35,7 +36,7 @@ class Progress:
         self._said, self._reported = -math.inf, -1
         self._start = time.monotonic(), summary(found, budget)["done"]
         if self.resumed:
-            self._say(f"{self.name}: continues after {self.resumed} evaluations")
+            self._say(f"{self.name}: continues after {number_of(self.resumed, 'evaluation')}")
 
     def __call__(self, records: list[Record]) -> None:
         """Report on the evaluations so far, unless already reported."""

@@ -100,7 +100,8 @@ def look_at(
     columns = columns or {}
     if len(by := [role for role in roles.OF_ROWS if role in columns and role != "weight"]) > 1:
         raise UserError(f"--{by[1]}: --{' and --'.join(by)} both divide the rows; keep one")
-    names = sources.check_file(file, target)
+    drop = columns.get("drop", ())
+    names = sources.check_file(file, target, drop)
     try:
         roles.check_names(columns, names, target)
     except UserError as error:
@@ -109,7 +110,7 @@ def look_at(
         raise UserError(
             *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
         ) from None
-    raw = sources.from_file(file, target)
+    raw = sources.from_file(file, target, drop=drop)
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
     regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION

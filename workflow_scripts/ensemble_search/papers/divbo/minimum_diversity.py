@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.analysis.verdict import counted
 from ensemble_search.papers import agreement
 from ensemble_search.report.build import stems
 from ensemble_search.report.plots import curve_figures
 from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells, number, spread
 from ensemble_search.report.view import View, view
+from ensemble_search.runtime.errors import number_of
 from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "Diversity of suggestions", 80
@@ -94,7 +94,7 @@ def _table(
             runs = agreement.entry("minimum-diversity-runs")["values"]["runs"]
             notes.append(
                 f"Figure 1 of the paper shows {runs} runs on quake (10 by default elsewhere); ours "
-                f"has {counted(int(summary['repeats'].max()), 'run')} per data set."
+                f"has {number_of(int(summary['repeats'].max()), 'run')} per data set."
             )
         caption = "Minimum diversity in the last fifth of the iterations, mean ± deviation of runs"
         notes.append(

@@ -5,12 +5,12 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
-from ensemble_search.analysis.verdict import counted
 from ensemble_search.papers import agreement
 from ensemble_search.report import overview_tables
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, cells, number
 from ensemble_search.report.view import View, view
+from ensemble_search.runtime.errors import number_of
 
 TITLE, ORDER = "Test {losses}", 10
 PAPER = "Table 1 of Shen et al. (2022)"
@@ -51,7 +51,7 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
     counts = ranks.lowest(ranks.means(final))
     text = (
         f"{seen.reference} has the lowest mean test {seen.losses.title} of {len(counts)} methods "
-        f"on {counts[seen.reference]} of {counted(len(seen.compared.datasets), 'data set')} "
+        f"on {counts[seen.reference]} of {number_of(len(seen.compared.datasets), 'data set')} "
         "(ties count)."
     )
     if seen.reference == "DivBO" and seen.losses.is_error:

@@ -8,12 +8,12 @@ import pandas as pd
 from ensemble_search.analysis import components, effects
 from ensemble_search.analysis.components import LEVELS
 from ensemble_search.analysis.load import Results
-from ensemble_search.analysis.verdict import counted
 from ensemble_search.report.overview_tables import DETECTABLE
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
 from ensemble_search.results import layout, readers
+from ensemble_search.runtime.errors import number_of
 
 TITLE, ORDER = "Rules on many divisions of the held-out rows", 166
 
@@ -42,7 +42,7 @@ def build(results: Results, publish) -> list[Section] | str:
     )
     parts: list[Any] = [text, _table(tests, seen.reference, seen.losses)]
     if missing:
-        parts.append(f"{counted(len(missing), 'run')} left out: {'; '.join(missing[:5])}.")
+        parts.append(f"{number_of(len(missing), 'run')} left out: {'; '.join(missing[:5])}.")
     return [Section("Which rule is better?", parts)]
 
 
@@ -65,7 +65,7 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     notes = [
         f"Mean test {losses.title} of the method minus {reference}'s; each data set counts with "
         "its mean over runs and divisions. Intervals: Student's t over "
-        f"{counted(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}".rstrip(),
+        f"{number_of(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}".rstrip(),
         f"{DETECTABLE} Standard deviations of the difference: square roots of unbiased estimates "
         "of the variance components, 0 where such an estimate is negative. The one between "
         "divisions is how far a single division, with the same fits, lies from their mean.",

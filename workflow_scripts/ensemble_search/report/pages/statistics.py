@@ -10,13 +10,14 @@ from ensemble_search.analysis import components, effects, ranks, wilcoxon
 from ensemble_search.analysis.friedman import friedman
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.analysis.verdict import counted, p_is, p_value
+from ensemble_search.analysis.verdict import p_is, p_value
 from ensemble_search.report import paired
 from ensemble_search.report.overview_tables import DETECTABLE
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells, number
 from ensemble_search.report.view import View, view
+from ensemble_search.runtime.errors import number_of
 
 TITLE, ORDER = "Statistics", 160
 
@@ -103,21 +104,21 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
     notes = [
         f"{losses.title[0].upper()}{losses.title[1:]} and rank: the method's minus {reference}'s, "
-        f"mean over {counted(n, 'data set')}, so positive favours {reference}. Intervals: "
+        f"mean over {number_of(n, 'data set')}, so positive favours {reference}. Intervals: "
         "Student's t over the data sets, on paired differences, each the mean over repeats; not "
         f"adjusted; clipped to the possible differences, of ranks ±{len(table)}; – if "
         "the difference is the same on all data sets, or there is one.",
         DETECTABLE,
         "p: Wilcoxon signed-rank, two-sided, paired over data sets; Holm: adjusted for the "
-        f"{counted(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how much "
-        "of the signed-rank test's rank sum favours the reference; unlike p, it does not depend on "
-        "the number of data sets.",
+        f"{number_of(len(table), 'comparison')} of this table. Rank-biserial: from −1 to 1, how "
+        "much of the signed-rank test's rank sum favours the reference; unlike p, it does not "
+        "depend on the number of data sets.",
     ]
     if text := effects.by_chance(table, ("error", "rank")):
         notes.insert(1, f"{text} These are the intervals of {losses.title} and of rank.")
     if wilcoxon.smallest_p(n) > wilcoxon.ALPHA:
         notes.append(
-            f"With {counted(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
+            f"With {number_of(n, 'data set')} no p-value below {wilcoxon.smallest_p(n):g} is "
             "possible: read the differences as a description of these data sets."
         )
     else:
@@ -149,7 +150,7 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
         f"significantly different or significantly higher (Wilcoxon signed-rank over at most "
         f"{pairs} repeats, two-sided, p ≤ {wilcoxon.ALPHA}, mean and signed ranks in the "
         "same direction); Holm: adjusted for the "
-        f"{counted(others, 'comparison')} on the same data set. If no method differed from "
+        f"{number_of(others, 'comparison')} on the same data set. If no method differed from "
         f"{reference}, up to {wilcoxon.ALPHA * len(tests):.2g} of the {len(tests)} unadjusted "
         "tests would be significant by chance.",
         about,
@@ -198,7 +199,7 @@ def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
         return []
     return [
         f"With {pairs} {what} the smallest possible p-value is {smallest:.2g}, and Holm's "
-        f"adjustment for {counted(comparisons, 'comparison')} makes it {adjusted:.2g}: then "
+        f"adjustment for {number_of(comparisons, 'comparison')} makes it {adjusted:.2g}: then "
         "nothing can be significant here, however clearly the methods differ."
     ]
 

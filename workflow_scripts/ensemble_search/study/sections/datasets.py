@@ -155,9 +155,10 @@ def problems(study: "Study") -> Iterator[str]:
             continue
         if dataset.file is not None and dataset.target is not None:
             try:
-                names = check_file(dataset.file, dataset.target)
+                drop = roles.dropped(dataset.source)
+                names = check_file(dataset.file, dataset.target, drop)
                 if dataset.test is not None:
-                    check_test_file(dataset.file, dataset.test, dataset.target)
+                    check_test_file(dataset.file, dataset.test, dataset.target, drop)
                 roles.check_names(dataset.source.get("columns", {}), names, dataset.target)
             except UserError as error:
                 start = f"(relative paths start at {Path.cwd()}"
