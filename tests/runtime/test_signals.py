@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from ensemble_search.data.split import load_inputs
+from ensemble_search.runtime.errors import number_of
 from support import ROOT, SCRIPTS, hostile_space
 
 pytestmark = pytest.mark.slow
@@ -258,5 +259,5 @@ def test_a_search_before_a_clusters_limit(command, tmp_path):
         command(stored), capture_output=True, text=True, timeout=GUARD, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert f"continues after {stored} evaluations" in done.stderr
+    assert f"continues after {number_of(stored, 'evaluation')}\n" in done.stderr
     assert "damaged" not in done.stderr
