@@ -502,7 +502,7 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 def verdicts(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Return a sentence per other system and measure: better, worse, or not distinguishable."""
+    """Return a sentence per other system and measure."""
     sentences = []
     for name in PEERS:
         for measure, title in MEASURES.items():
@@ -510,7 +510,7 @@ def verdicts(rows: Sequence[Mapping[str, str]]) -> list[str]:
             if len(found) < 2:
                 continue
             mean, low, high = interval(found)
-            verdict = "not distinguishable from"
+            verdict = "not significantly different from"
             if low > 0 or high < 0:
                 verdict = "**worse** than" if low > 0 else "**better** than"
             side = f"{shown(measure, mean)} [{shown(measure, low)}, {shown(measure, high)}]"
