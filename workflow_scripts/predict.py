@@ -274,7 +274,7 @@ class _Progress:
             column = note.partition(":")[0]
             if column not in self.said:  # once per column, for the first chunk that has it
                 self.said.add(column)
-                print(one_line(f"note: rows up to {self.rows}: {note}"), file=sys.stderr)
+                print(one_line(f"note: in the first {self.rows} rows: {note}"), file=sys.stderr)
         seconds = time.monotonic() - self.start
         if sys.stderr.isatty() and 0 < position < self.size:
             left = seconds * (self.size - position) / position

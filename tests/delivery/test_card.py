@@ -11,6 +11,7 @@ from ensemble_search.data.preparation import Categories, Numbers, Preparation, T
 from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
 from ensemble_search.delivery.tested import copies
+from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
@@ -174,6 +175,26 @@ def test_intervals_of_few_positives_hold_the_true_loss_as_often_as_they_say(name
     true = metric.loss(*drawn(7_000, 70_000))
     found = [measures.interval(metric, *drawn(7, 70)) for _ in range(60)]
     assert np.mean([low <= true <= high for low, high in found]) > 0.9
+
+
+@pytest.mark.parametrize("rows", [(360, 6), (50, 50), (360, 6, 20)])
+def test_intervals_of_balanced_errors_hold_the_true_one_as_often_as_they_say(rows):
+    """As Wilson's do: in the mean over the true shares."""
+    metric, rng, classes = BalancedError(), np.random.default_rng(0), np.arange(len(rows))
+    labels, found = np.repeat(classes, rows), []
+    for wrong in rng.uniform(0, 0.5, (1000, len(rows))):
+        predicted = (labels + (rng.random(len(labels)) < np.repeat(wrong, rows))) % len(rows)
+        low, high = measures.interval(metric, labels, np.eye(len(rows))[predicted])
+        assert 0 <= low < high <= 1
+        found.append(low <= np.mean(wrong) <= high)
+    assert 0.93 <= np.mean(found) <= 0.98
+
+
+def test_the_interval_of_a_balanced_error_is_certain_of_classes_with_many_rows():
+    labels = np.repeat([0, 1], [360, 6])
+    predictions = np.where((np.arange(366) < 5) | (np.arange(366) > 363), 1 - labels, labels)
+    low, high = measures.interval(BalancedError(), labels, predictions[:, None].astype(float))
+    assert 0.04 < low < 5 / 720 + 2 / 12 < high < 0.36
 
 
 def test_losses_beyond_the_worst_have_an_interval():
@@ -410,7 +431,10 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     [
         (([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b")), []),
         (([0, 1] * 60, [0.1] * 120, ERROR, ("a", "b")),
-         ["not clearly better than the baseline, which uses no column", "It never predicts 'b'"]),
+         ["not clearly better than the baseline, which uses no column",
+          "It predicts no test row of 'b' correctly"]),
+        (([0] * 110 + [1] * 10, [0.1] * 110 + [0.7] * 2 + [0.3] * 8, ERROR, ("a", "b")),
+         ["search by another metric, such as balanced-error"]),
         (([0, 1] * 60, [0.1, 0.9] * 60, ERROR, ("a", "b")), ["almost perfect"]),
         (([0, 1] * 10, [0.1, 0.9] * 9 + [0.1, 0.2], ERROR, ("a", "b")), ["only 20 test rows"]),
         (([0] * 95 + [1] * 5, [0.2] * 94 + [0.7] * 4 + [0.3] * 2, ERROR, ("a", "b")),

@@ -30,7 +30,7 @@ def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metr
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*values, *values, *values, ""]))
     found = short.look_at(str(file), "y", None)
     assert (found.rows, found.metric, found.classes) == (3 * len(values), metric, None)
-    assert metric in found.summary
+    assert found.summary.endswith(f", minimising the {metric.replace('-', ' ')}")
 
 
 def test_classes_or_amounts_must_be_said(tmp_path):

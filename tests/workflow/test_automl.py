@@ -187,7 +187,8 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
         (["--data", "none.csv"], "file: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
-        (["--name", "tiny"], "'results/tiny' belongs to another study, table, target or"),
+        (["--name", "tiny"], "'results/tiny' has a search with other data; choose another --name"),
+        (["--columns", "{drop: [size]}"], "has a search with other roles of columns; choose"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
@@ -262,7 +263,7 @@ def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, 
     assert corrected.study["datasets"]["mine"]["target"] == "right"
     corrected._write(1000)
     corrected.checkpoints.mkdir(parents=True)
-    with pytest.raises(UserError, match="belongs to another study, table, target or"):
+    with pytest.raises(UserError, match="has a search with another target; choose"):
         automl.Search(SimpleNamespace(**options, target="wrong"))
 
 

@@ -99,6 +99,18 @@ def _tables(datasets: Any) -> Any:
     }
 
 
+def _others(earlier: dict[str, Any], study: dict[str, Any]) -> str:
+    """Name what differs between the data of two studies."""
+    name = study["study"]
+    sources = [(s["study"].get("datasets") or {}).get(name) for s in (earlier, {"study": study})]
+    one, two = (source if isinstance(source, dict) else {} for source in sources)
+    what = {
+        "file": "another table", "target": "another target", "columns": "other roles of columns",
+    }  # fmt: skip
+    found = [said for key, said in what.items() if one.get(key) != two.get(key)]
+    return " and ".join(found) if one and found else "other data"
+
+
 class Search:
     """The search for an ensemble of one table.
 
@@ -206,7 +218,7 @@ class Search:
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return False  # an earlier mistake in table or target: nothing was evaluated
             raise UserError(
-                f"'{self.folder}' belongs to another study, table, target or division of rows; "
+                f"'{self.folder}' has a search with {_others(earlier, self.study)}; "
                 "choose another --name, or move that folder"
             )
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which

@@ -71,15 +71,19 @@ def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {name: role for role, names in columns.items() for name in names}
 
 
-def written(role: str, name: str) -> str:
-    """How a study assigns a role to a column, ``columns: {drop: [id]}``; quoted if need be."""
+def written(role: str, *names: str) -> str:
+    """How a study assigns a role to columns, ``columns: {drop: [id]}``; quoted if need be."""
+    return f"columns: {{{role}: [{', '.join(map(_in_yaml, names))}]}}"
+
+
+def _in_yaml(name: str) -> str:
     import yaml
 
     try:
         plain = yaml.safe_load(f"[{name}]") == [name]
     except yaml.YAMLError:
         plain = False
-    return f"columns: {{{role}: [{name if plain else json.dumps(name, ensure_ascii=False)}]}}"
+    return name if plain else json.dumps(name, ensure_ascii=False)
 
 
 def dropped(source: Mapping[str, Any]) -> Sequence[str]:

@@ -262,18 +262,22 @@ def parquet_header(path: Path, target: str, drop: Collection[str] = ()) -> list[
     columns = [column for column in schema if column.name not in index or index[column.name]]
     names = [column.name for column in columns]
     _check_names(path, names, target)
-    for column in columns:
-        if column.name in drop and column.name != target:
-            continue
-        if kind := _unusable(column, column.name == target):
-            raise UserError(
-                f"target: column '{target}' of '{path}' holds {kind}; "
-                "a target must be numbers (a regression), text or booleans: convert it"
-                if column.name == target
-                else f"file: column '{column.name}' of '{path}' holds {kind}; "
-                "only numbers, booleans, dates and text can be used: convert it, or drop it with "
-                f"'{roles.written('drop', column.name)}'"
+    used = [column for column in columns if column.name == target or column.name not in drop]
+    kinds = {column.name: _unusable(column, column.name == target) for column in used}
+    if kind := kinds.pop(target):
+        raise UserError(
+            f"target: column '{target}' of '{path}' holds {kind}; "
+            "a target must be numbers (a regression), text or booleans: convert it"
+        )
+    if odd := {name: kind for name, kind in kinds.items() if kind}:
+        remedy = roles.written("drop", *drop, *odd)
+        raise UserError(
+            *(
+                f"file: column '{name}' of '{path}' holds {kind}; only numbers, booleans, dates "
+                f"and text can be used: convert it, or drop it with '{remedy}'"
+                for name, kind in odd.items()
             )
+        )
     return names
 
 

@@ -27,6 +27,8 @@ SHOWN, LINES = 6, 4
 POINTS = 1000
 #: With fewer test rows, test rows of a class, or groups of them, the card adds a caution.
 FEW_ROWS, FEW_OF_CLASS, FEW_GROUPS = 50, 10, 10
+#: If the other classes have fewer of the test rows than this share, the error hardly counts them.
+RARE_CLASSES = 0.1
 #: A loss below this share of the baseline's is suspicious.
 TOO_GOOD = 0.02
 #: Costs of a missed positive, in false alarms. A higher cost is added if negatives are at least as
@@ -122,7 +124,12 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             f"By its {own.title}, the ensemble is not clearly better than the baseline, which uses "
             f"no column: the interval, {amount(own.low)} to {amount(own.high)}, reaches the "
             f"baseline's {amount(own.baseline)}. "
-            "Do not rely on it."
+            + (
+                "The error says little about rare classes: search by another metric, such as "
+                "balanced-error."
+                if tested.name == "error" and own.baseline < RARE_CLASSES
+                else "Do not rely on it."
+            )
         )
     elif loss(labels, tested.found) < TOO_GOOD * loss(labels, tested.baseline):
         yield (
@@ -152,12 +159,12 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
     if n_groups < FEW_GROUPS:
         yield f"There {_only(n_groups, 'group of test rows')}, so all these numbers are uncertain."
     if tested.classes:
-        predicted = set(predicted_labels(tested.found).tolist())
+        right = set(labels[predicted_labels(tested.found) == labels].tolist())
         rows = np.bincount(labels, minlength=len(tested.classes)).tolist()
-        never = [c for code, c in enumerate(tested.classes) if code not in predicted]
+        never = [c for k, c in enumerate(tested.classes) if rows[k] and k not in right]
         few = [c for c, n in zip(tested.classes, rows, strict=True) if n < FEW_OF_CLASS]
         if never:
-            yield f"It never predicts {_listed(never)} on the test rows."
+            yield f"It predicts no test row of {_listed(never)} correctly."
         if few and len(labels) >= FEW_ROWS:
             yield f"Fewer than {FEW_OF_CLASS} test rows per class: {_listed(few)}."
 
@@ -203,7 +210,7 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         said.append("Average precision, F1 and AUC are means over the classes.")
     said.append(
         f"On the validation rows, the ensemble's {_name(tested)} is "
-        f"{amount(validation)}, which is optimistic: it was selected on these rows."
+        f"{amount(validation)}, which tends to be too low: it was selected on these rows."
     )
     if far:
         said[-1] += " It is outside the interval, so the test rows may also differ from the others."

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.data.preparation import Categories, Preparation, Texts
-from ensemble_search.metrics.base import UNWEIGHTED, Metric
+from ensemble_search.metrics.balanced_error import BalancedError
+from ensemble_search.metrics.base import UNWEIGHTED, Metric, predicted_labels
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.names import CLASSIFICATION
 
@@ -46,9 +47,13 @@ def interval(
     bootstraps of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or
     groups, or the loss is extreme, the interval is Wilson's for as many: a share of n has the
     largest variance that an AUC with n rows in the smaller class can have (Birnbaum & Klose, 1957).
+    The balanced error, a mean of independent shares, combines the intervals of these (Zou & Donner,
+    Statistics in Medicine 2008).
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
+    if isinstance(metric, BalancedError) and groups is None and not metric.weights.size:
+        return _mean_share(labels, predicted_labels(predictions) != labels)
     if single is not None and np.isin(single, (0, 1)).all():
         return share(np.asarray(single) == 1, groups)
     if single is None and metric.task == CLASSIFICATION:
@@ -70,6 +75,15 @@ def interval(
             with np.errstate(all="ignore"):
                 losses.append(metric.on(rows).loss(labels[rows], predictions[rows]))
     return tuple(np.nanquantile(losses, [0.025, 0.975]).tolist())
+
+
+def _mean_share(labels: np.ndarray, wrong: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the mean over the classes of their shares of wrong rows."""
+    counts, shares = np.bincount(labels), np.bincount(labels, wrong)
+    found = [(k / n, *wilson(k, n)) for k, n in zip(shares, counts, strict=True) if n]
+    middle, low, high = np.array(found).T
+    down, up = (float(np.hypot.reduce(end - middle)) / len(found) for end in (low, high))
+    return float(middle.mean()) - down, float(middle.mean()) + up
 
 
 def _jackknife(

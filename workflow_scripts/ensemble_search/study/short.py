@@ -180,7 +180,7 @@ def look_at(
     groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
-    summary = f"'{target}': {what}, minimising the {metric}"
+    summary = f"'{target}': {what}, minimising the {plugins.load('metrics', metric).title}"
     return Table(described["rows"], metric, summary, classes, groups, frame, described)
 
 
