@@ -22,12 +22,10 @@ from ensemble_search.data import normalise, openml_client, openml_server, paper_
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.study import model
-from support import ROOT, SCRIPTS, forks
+from support import NO_COPIES, OPENML_COPIES, SCRIPTS, forks
 from support.openml_server import ERROR, description, serve
 
 pytestmark = pytest.mark.slow
-
-SHARED = ROOT.parent / "shared/openml"
 
 # Nominal values are declared in another order than they are sorted, and one row has no label.
 ARFF = """@relation small
@@ -805,13 +803,13 @@ def test_columns_of_a_study_do_not_change_the_size(server):
 
 
 def test_development_copies_have_the_sizes_of_the_paper(no_network):
-    if not SHARED.is_dir():
-        pytest.skip("the development copies of OpenML data sets are not on this machine")
-    folder = SHARED / "org" / "openml" / "www" / "datasets"
+    if not OPENML_COPIES.is_dir():
+        pytest.skip(NO_COPIES)
+    folder = OPENML_COPIES / "org" / "openml" / "www" / "datasets"
     here = [n for n in paper_sets.TABLE_5 if (folder / str(n)).is_dir()]
     assert len(here) >= 7
     for number in here:
-        sources.read({"openml": number}, {"cache": str(SHARED)})
+        sources.read({"openml": number}, {"cache": str(OPENML_COPIES)})
 
 
 @pytest.mark.parametrize("number", [-7, 0, 10**9 + 1, 10**400, "7", "", "a\n", 7.0, True])
@@ -837,13 +835,13 @@ def test_ids_that_are_none(number):
     ],
 )
 def test_development_copies(number, counts, classes, no_network):
-    if not SHARED.is_dir():
-        pytest.skip("the development copies of OpenML data sets are not on this machine")
-    before = sorted(SHARED.rglob("*"))
-    raw = sources.read({"openml": number}, {"cache": str(SHARED)})
+    if not OPENML_COPIES.is_dir():
+        pytest.skip(NO_COPIES)
+    before = sorted(OPENML_COPIES.rglob("*"))
+    raw = sources.read({"openml": number}, {"cache": str(OPENML_COPIES)})
     frame, described = normalise.normalise(raw)
     assert (described["rows"], described["features"], described["missing"]) == counts
     assert frame.shape == (counts[0], counts[1] + 1)
     assert described["classes"] == classes
     assert described["notes"] == []
-    assert sorted(SHARED.rglob("*")) == before
+    assert sorted(OPENML_COPIES.rglob("*")) == before

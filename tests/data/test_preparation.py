@@ -19,7 +19,7 @@ from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.raw import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING
-from support import ROOT
+from support import NO_COPIES, OPENML_COPIES
 
 pytestmark = pytest.mark.slow
 
@@ -372,10 +372,10 @@ def test_dates_are_read_as_pandas_does(year, month, day, time, zone):
     assert found == expected or (np.isnat(found) and np.isnat(expected)), (found, expected)
 
 
-ADULT = ROOT.parent / "shared/openml/org/openml/www/datasets/1590/dataset.arff"
+ADULT = OPENML_COPIES / "org/openml/www/datasets/1590/dataset.arff"
 
 
-@pytest.mark.skipif(not ADULT.is_file(), reason="needs the file of OpenML's data set adult")
+@pytest.mark.skipif(not ADULT.is_file(), reason=NO_COPIES)
 def test_the_rows_of_adult_as_text():
     frame = table_files.read_arff(ADULT).head(3000)
     typed, described = normalise.normalise(Raw(frame, "class", "adult", {}))

@@ -6,6 +6,10 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "workflow_scripts"
 TESTS = ROOT / "tests"
+#: Development copies of OpenML's data sets, in the layout of the client's cache; not everywhere.
+OPENML_COPIES = ROOT.parent / "shared/openml"
+#: Why tests of these are skipped.
+NO_COPIES = "the development copies of OpenML data sets are not on this machine"
 #: Study files of the repository, by name.
 ALL_STUDIES = {file.stem: file for file in sorted((ROOT / "studies").rglob("*.yaml"))}
 #: Those that can be read, without one whose data files users put into torgo/.
