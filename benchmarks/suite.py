@@ -38,7 +38,7 @@ COLUMNS = (
     *("group", "figure", "unit", "now", "before", "peer", "goal"),
     *("commit", "against", "date", "machine"),
 )
-PROFILE = "group", "work", "seconds", "where", "share", "commit"
+PROFILE = "group", "work", "where", "share", "commit"
 PEERS = "peer", "autogluon", "plain", "pandas_reads"
 
 #: Factors from seconds or bytes.
@@ -345,11 +345,11 @@ def page(rows: Sequence[Mapping[str, str]], places: Iterable[Mapping[str, str]])
         lines[-1] += f"; before: {', '.join(before)}" * bool(before)
     lines += ["", "## Where the time goes", ""]
     lines += ["Own time by the profiler, which slows Python down; places with at least 5 %.", ""]
-    lines += ["| group | work | seconds | where | commit |", "| --- | --- | --- | --- | --- |"]
+    lines += ["| group | work | where | commit |", "| --- | --- | --- | --- |"]
     for (group, work), own in groupby(places, key=lambda row: (row["group"], row["work"])):
         found = list(own)
         shares = ", ".join(f"{row['where']} {float(row['share']):.0%}" for row in found)
-        cells = [group, f"`{work}`", found[0]["seconds"], shares, f"`{found[0]['commit']}`"]
+        cells = [group, f"`{work}`", shares, f"`{found[0]['commit']}`"]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
@@ -404,7 +404,7 @@ def profile(group: str, about: Mapping[str, str]) -> list[dict[str, str]]:
         total = seconds.total()
         rows += [
             {
-                **{"group": group, "work": title, "seconds": f"{total:.3g}", "where": where},
+                **{"group": group, "work": title, "where": where},
                 **{"share": f"{own / total:.2f}", "commit": about["commit"]},
             }
             for where, own in seconds.most_common()
