@@ -505,3 +505,21 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
     assert table_search.refit_progress(["member 3 of 5", "checksum 1f"]) == "done"
     assert table_search.refit_progress([]) == "selecting the ensemble from the pipelines"
     assert table_search.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "from ensemble_search.runtime import errors; errors.run(lambda: None)",
+        "import sys; from snakemake.cli import main; sys.argv[1:] = ['--list-rules']; main()",
+    ],
+    ids=["script", "workflow"],
+)
+def test_no_garbage_is_searched_for_at_the_end(run):
+    look = "import atexit, gc; atexit.register(lambda: print('frozen:', gc.get_freeze_count()))"
+    command = [sys.executable, "-c", f"{look}\n{run}"]
+    environment = forks.environment(ROOT, forked=False)
+    found = subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, capture_output=True, check=True
+    )
+    assert int(re.search(r"frozen: (\d+)", found.stdout)[1]) > 1000
