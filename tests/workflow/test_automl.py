@@ -518,7 +518,8 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
 def test_no_garbage_is_searched_for_at_the_end(run):
     look = "import atexit, gc; atexit.register(lambda: print('frozen:', gc.get_freeze_count()))"
     command = [sys.executable, "-c", f"{look}\n{run}"]
-    environment = forks.environment(ROOT, forked=False)
+    path = {"PYTHONPATH": str(ROOT / "workflow_scripts")}
+    environment = forks.environment(ROOT, forked=False) | path
     found = subprocess.run(
         command, cwd=ROOT, env=environment, text=True, capture_output=True, check=True
     )
