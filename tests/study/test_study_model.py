@@ -370,6 +370,25 @@ def test_files_that_are_no_study(tmp_path, text, says):
     assert all(line.startswith(f"error: {file}") for line in str(caught.value).split("\n")[1:])
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("studies/quickstrat.yaml", "did you mean 'studies/quickstart.yaml'?"),
+        ("study/quickstart.yml", "did you mean 'studies/quickstart.yaml'?"),
+        ("confg.yaml", "did you mean 'config.yaml'?"),
+        ("zzz.yaml", "name a study file, such as studies/quickstart.yaml"),
+    ],
+)
+def test_a_misspelt_file_is_guessed(tmp_path, monkeypatch, given, meant):
+    (tmp_path / "studies").mkdir()
+    for name in ("studies/quickstart.yaml", "studies/rules.yaml", "config.yaml"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as caught:
+        model.load(given)
+    assert str(caught.value) == f"{given}: cannot be read: No such file or directory; {meant}"
+
+
 def test_missing_file_and_binary_file(tmp_path):
     with pytest.raises(UserError, match="cannot be read: No such file"):
         model.load(tmp_path / "no.yaml")

@@ -185,7 +185,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
     ("options", "line"),
     [
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
-        (["--data", "none.csv"], "file: there is no file 'none.csv'"),
+        (["--data", "none.csv"], "--data: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
         (["--name", "tiny"], "'results/tiny' has a search with other data; choose another --name"),
         (["--columns", "{drop: [size]}"], "has a search with other roles of columns; choose"),
