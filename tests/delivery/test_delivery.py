@@ -38,6 +38,8 @@ from ensemble_search.delivery import (
     own_rows,
 )
 from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.evaluation import live
+from ensemble_search.evaluation.base import Evaluation
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.predictor import ensemble, rows
@@ -305,7 +307,9 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
-    said = "column 'alcohol': 1 value that cannot be read, treated as missing: 'text'"
+    said = (
+        "column 'alcohol': 1 value that cannot be read, treated as missing: 'text'; write numbers"
+    )
     assert said in done.stderr
     found = list(csv.reader(output.open(encoding="utf-8")))
     assert found[0] == ["target", *(f"probability of class_{k}" for k in range(3))]
@@ -719,6 +723,28 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     )
     with pytest.raises(UserError, match="no member is within them; the cheapest have size_mb"):
         deliver(root, tmp_path / "e", limits={"size_mb": 1e-6})
+
+
+def test_a_refit_that_takes_too_long_is_said_in_seconds_of_the_processor(
+    root, tmp_path, monkeypatch, capsys
+):
+    evaluate, refitted = live.LiveEvaluator.evaluate, []
+
+    def slow(self, *given, **more):
+        found = evaluate(self, *given, **more)
+        refitted.append(found)
+        return found if len(refitted) > 1 else Evaluation(
+            "timeout", validation=None, test=None, fit_seconds=1.0, cpu_seconds=1.0,
+            predict_seconds=None, memory_mb=1.0, error_type="TimeoutError",
+            message="more than 120 s of CPU time per thread, or 245 s wall-clock",
+        )  # fmt: skip
+
+    monkeypatch.setattr(live.LiveEvaluator, "evaluate", slow)
+    text = (deliver(root, tmp_path / "d") / "card.md").read_text(encoding="utf-8")
+    for said in (text, capsys.readouterr().err):
+        assert "could not be refitted: evaluation" in said
+        assert "(timeout: more than 120 s of CPU time)" in said
+        assert "wall-clock" not in said
 
 
 def test_rows_with_weights_are_refitted_and_tested_with_them(tmp_path):

@@ -230,6 +230,8 @@ class Delivery:
                     said = f"member {number} of {len(self.members.indices)}, evaluation {index + 1}"
                     print(f"{said}: {found.status}, {found.fit_seconds:.1f} s", file=sys.stderr)
                     why = f"{found.status}: {found.message}"
+                    if found.status == "timeout":  # without the wall-clock limit that follows it
+                        why = f"timeout: more than {seconds:g} s of CPU time"
                     if found.test is not None:
                         why = self._differs(index, self.pool.problem.compress(found.test))
                     if why:
