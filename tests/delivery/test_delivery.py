@@ -706,6 +706,12 @@ def test_the_card_has_no_rounding_errors():
     assert [f"{card._near(n):.4g}" for n in (3.469e-18, -1e-17, 1.5e-9)] == ["0", "0", "1.5e-09"]
 
 
+def test_limits_are_written_in_their_units():
+    given = {"predict_ms_per_row": 10, "members": 3, "size_mb": 0.5}
+    assert limits.in_words(given) == "3 pipelines, 0.5 MB, 10 ms per row"
+    assert limits.in_words({"members": None}) == "none"
+
+
 def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     """And refits on all rows, calibrated."""
     folder = deliver(root, tmp_path / "d", rows="all", calibrate=True, limits={"members": 1})
@@ -715,7 +721,8 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert model.manifest["members"][0]["evaluation"] == heaviest["evaluation"]
     assert model.manifest["temperature"] != 1
     text = (folder / "card.md").read_text(encoding="utf-8")
-    assert "limits (members 1)" in text
+    assert "limits (1 pipeline)" in text
+    assert "Requested limits: 1 pipeline.\n" in text
     assert "no rows are left to test them" in text
     own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
     assert not np.array_equal(  # fitted on other rows

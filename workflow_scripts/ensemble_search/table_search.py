@@ -17,7 +17,7 @@ from typing import IO, Any
 import yaml
 
 from ensemble_search.data import checks, prepare, roles, sources
-from ensemble_search.delivery import own_rows
+from ensemble_search.delivery import limits, own_rows
 from ensemble_search.delivery.limits import NONE_WITHIN
 from ensemble_search.delivery.page import SUMMARY
 from ensemble_search.jobs import Jobs
@@ -43,8 +43,6 @@ ROLES = {
 }
 #: Roles whose columns a file of test rows needs, too.
 TESTED = ("group", "weight")
-#: Units of an ensemble's limits, in the order in which they are shown.
-UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
 #: Seconds between two checks of the search, and between two lines if there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -336,9 +334,8 @@ class Search:
         """Return a line on the ensemble's cost limits."""
         study = self.folder / "study.yaml"
         content = read_yaml(study) if self.again and study.is_file() else self.study
-        limits = content.get("deliver", {}).get("limits") or {}
-        said = [f"{limits[key]:g} {unit}" for key, unit in UNITS.items() if limits.get(key)]
-        return f"limits of the ensemble: {', '.join(said) or 'none'} (deliver.limits in {study})"
+        own = content.get("deliver", {}).get("limits") or {}
+        return f"limits of the ensemble: {limits.in_words(own)} (deliver.limits in {study})"
 
     def deliver(self) -> None:
         """Build the ensemble, refit its members on all rows, and write the card."""

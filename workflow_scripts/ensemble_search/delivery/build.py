@@ -190,8 +190,7 @@ class Delivery:
             said = ", ".join(f"{name} {value:.3g}" for name, value in cheapest.items())
             raise UserError(f"{limits.NONE_WITHIN}; the cheapest have {said}: raise the limits")
         if len(kept) < len(self.members.indices):
-            said = ", ".join(f"{name} {value:g}" for name, value in given.items())
-            self._reselect(self.members.indices[kept], f"limits ({said})")
+            self._reselect(self.members.indices[kept], f"limits ({limits.in_words(given)})")
 
     def _reselect(self, candidates: np.ndarray, why: str) -> None:
         before = self.members

@@ -80,8 +80,8 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
 def overview(root: Path) -> list[str]:
     """Count the results of each study below ``root``, one line per study.
 
-    Only file names are read. Delivered ensembles count, too. Searches and ensembles that a study shares with another count where
-    they are stored.
+    Only file names are read; ensembles may be delivered ones. Searches and ensembles that a study
+    shares with another count where they are stored.
     """
 
     def found(kind: str, pattern: str) -> set[Path]:
