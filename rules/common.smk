@@ -1,3 +1,4 @@
+import gc
 import json
 import os
 import re
@@ -26,6 +27,9 @@ from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.locks import WAIT, lock
 from ensemble_search.jobs import Jobs, check_plugins, check_splits, check_tables, notes
 from ensemble_search.study import model as studies
+
+# The garbage collector need not search the libraries' objects, either now or when Snakemake ends.
+gc.freeze()
 
 # Scripts run in Snakemake's environment, or in the conda environment of the rule.
 METHODS = {method.name for method in workflow.deployment_settings.deployment_method}

@@ -28,7 +28,10 @@ MOST_COLUMNS, MOST_NOTES = 40, 30
 #: Maximum characters of a cell there.
 LONGEST = 60
 #: How users change the roles of columns.
-HOW = "to change this: 'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}'"
+HOW = (
+    "to change this: 'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}' "
+    "in the next call, which starts the search over"
+)
 
 
 def main() -> None:
@@ -60,7 +63,7 @@ def _main(written: Callable[[str], str]) -> None:
         if not getattr(options, name):
             raise UserError(f"--{name} is missing, such as --data=customers.csv --target=left")
     found = Search(options)
-    print(f"{found.folder / 'study.yaml'}: {found.summary}", flush=True)
+    print(f"{found.folder / 'study.yaml'}: {written(found.summary)}", flush=True)
     print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
     if len(found.columns) > MOST_COLUMNS:
         print(f"and {len(found.columns) - MOST_COLUMNS} more, on the card")

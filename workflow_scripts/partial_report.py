@@ -30,9 +30,8 @@ def main() -> None:
         shutil.rmtree(output / folder, ignore_errors=True)
     script = Path(__file__).with_name("report.py")
     command = [sys.executable, str(script), "--study", jobs.report(), "--study-file", jobs.file]
-    ended = subprocess.run(
-        [*command, "--results", str(results), "--output", str(output)], check=False
-    )
+    command += ["--results", str(results), "--output", str(output)]
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)  # it names the page
     if ended.returncode:
         sys.exit(ended.returncode)
     print(f"Report on what is finished: {output / 'index.html'}")

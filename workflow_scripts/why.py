@@ -78,13 +78,20 @@ def dry_run(study: str, options: list[str]) -> str:
 
 
 def jobs(text: str) -> list[tuple[str, str, str]]:
-    """Parse the jobs of a dry run: rule, wildcards, reason in Snakemake's words."""
+    """Parse the jobs of a dry run: rule, wildcards, reason in Snakemake's words.
+
+    The study is among the wildcards of every job but those of data, which studies share.
+    """
     found = []
     for rule, block in re.findall(r"^(?:local)?rule (\w+):\n((?: {4}.*\n?)*)", text, re.M):
         reason = re.search(r"^ {4}reason: (.*)$", block, re.M)
         wildcards = re.search(r"^ {4}wildcards: (.*)$", block, re.M)
+        name = wildcards[1] if wildcards else ""
+        folder = re.search(r"^ {4}output: results/([^/,]+)/", block, re.M)
+        if folder and folder[1] != "data" and not re.search("(^|, )study=", name):
+            name = ", ".join(filter(None, (f"study={folder[1]}", name)))
         if rule != "all":
-            found.append((rule, wildcards[1] if wildcards else "", reason[1] if reason else ""))
+            found.append((rule, name, reason[1] if reason else ""))
     return found
 
 

@@ -154,6 +154,25 @@ def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
     (note,) = PREPARED.transform(columns)[1]
     expected = f"column 'x': {count} values that cannot be read, treated as missing: {examples}"
     assert note.startswith(expected)
+    assert note.endswith(
+        "; write numbers as -1234.5, of at most 3.4e38, and leave unknown ones empty"
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "remedy"),
+    [
+        (Numbers("x", "boolean", {"x": 0.0}), "write true or false"),
+        (Numbers("x", "date", {"x.day": 15.0}), "write dates as 2020-12-31"),
+        (
+            Numbers("x", "numeric", {"x": 0.0}, "numbers with decimal commas"),
+            "write values as the training rows",
+        ),
+    ],
+)
+def test_notes_on_values_that_cannot_be_read_have_a_remedy(column, remedy):
+    (note,) = Preparation([column], ["x"]).transform({"x": ["abc"]})[1]
+    assert f"'abc'; {remedy}" in note
 
 
 def test_numbers_as_categories_that_cannot_be_used_are_missing():
@@ -162,7 +181,8 @@ def test_numbers_as_categories_that_cannot_be_used_are_missing():
     places = PREPARED.places()["n"]
     assert found[:, places].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]]
     assert notes == [
-        "column 'n': 4 values that cannot be read, treated as missing: 'inf', '-inf', '1e+39', ...",
+        "column 'n': 4 values that cannot be read, treated as missing: 'inf', '-inf', '1e+39', "
+        "...; write values as the training rows have them, and leave unknown ones empty",
         "column 'n': 1 value that the training rows do not have, treated as none of theirs: '7'",
     ]
 

@@ -507,6 +507,8 @@ def test_rows_are_divided_by_dates():
         Raw(mixed().assign(day=days, weight=np.arange(100) + 0.5), "y", "set", {}),
         {"time": ["day"], "weight": ["weight"]},
     )
+    (said,) = (note for note in described["notes"] if "'day' is the time of the rows" in note)
+    assert "not a feature: if the target has a trend or a season, a copy of it under" in said
     inputs, *_ = prepare.make_split(frame, described, PAPER)
     assert inputs.weights.max() < inputs.validation_weights.min()
     assert inputs.validation_weights.max() < inputs.test_weights.min()

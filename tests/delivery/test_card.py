@@ -521,6 +521,16 @@ def test_ticks_are_round_numbers():
         assert 2 <= len(ticks(low, high)) <= 7
 
 
+def test_shares_do_not_wrap_on_the_page(tmp_path):
+    table = page.Table(("class", "95 % interval"), [("a", "7 % to 8 %")])
+    part = page.Part("p", ["A 95 % interval."], [table], code="python predict.py 'a 5 % b.csv'")
+    page.write(page.Card("t", parts=[part]), tmp_path)
+    html = (tmp_path / "card.html").read_text(encoding="utf-8")
+    for said in ("A 95\xa0% interval.", "95\xa0% interval", "7\xa0% to 8\xa0%", "a 5 % b.csv"):
+        assert said in html
+    assert "A 95 % interval." in (tmp_path / "card.md").read_text(encoding="utf-8")
+
+
 def test_a_chart_draws_all_its_numbers(tmp_path):
     chart = Chart("c", "<b>", "=x", "y", [Series("one", [0, 1, 2], [1.0, np.nan, 3.0]),
                                           Series("two", [0, 1], [2.0, 2.0], "points")],

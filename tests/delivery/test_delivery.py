@@ -38,6 +38,8 @@ from ensemble_search.delivery import (
     own_rows,
 )
 from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.evaluation import live
+from ensemble_search.evaluation.base import Evaluation
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.predictor import ensemble, rows
@@ -305,7 +307,9 @@ def test_the_folder_predicts_a_csv_file_by_itself(copied, delivered, tmp_path):
         (blocked / f"{name}.py").write_text("raise ImportError('blocked')", encoding="utf-8")
     done = predict(copied, blocked, "--model", copied, "--input", file, "--output", output)
     assert done.returncode == 0, done.stderr
-    said = "column 'alcohol': 1 value that cannot be read, treated as missing: 'text'"
+    said = (
+        "column 'alcohol': 1 value that cannot be read, treated as missing: 'text'; write numbers"
+    )
     assert said in done.stderr
     found = list(csv.reader(output.open(encoding="utf-8")))
     assert found[0] == ["target", *(f"probability of class_{k}" for k in range(3))]
@@ -702,6 +706,12 @@ def test_the_card_has_no_rounding_errors():
     assert [f"{card._near(n):.4g}" for n in (3.469e-18, -1e-17, 1.5e-9)] == ["0", "0", "1.5e-09"]
 
 
+def test_limits_are_written_in_their_units():
+    given = {"predict_ms_per_row": 10, "members": 3, "size_mb": 0.5}
+    assert limits.in_words(given) == "3 pipelines, 0.5 MB, 10 ms per row"
+    assert limits.in_words({"members": None}) == "none"
+
+
 def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     """And refits on all rows, calibrated."""
     folder = deliver(root, tmp_path / "d", rows="all", calibrate=True, limits={"members": 1})
@@ -711,7 +721,8 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert model.manifest["members"][0]["evaluation"] == heaviest["evaluation"]
     assert model.manifest["temperature"] != 1
     text = (folder / "card.md").read_text(encoding="utf-8")
-    assert "limits (members 1)" in text
+    assert "limits (1 pipeline)" in text
+    assert "Requested limits: 1 pipeline.\n" in text
     assert "no rows are left to test them" in text
     own, once = load_inputs(root / finished_study.SPLIT), load_ensemble(delivered)
     assert not np.array_equal(  # fitted on other rows
@@ -719,6 +730,28 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     )
     with pytest.raises(UserError, match="no member is within them; the cheapest have size_mb"):
         deliver(root, tmp_path / "e", limits={"size_mb": 1e-6})
+
+
+def test_a_refit_that_takes_too_long_is_said_in_seconds_of_the_processor(
+    root, tmp_path, monkeypatch, capsys
+):
+    evaluate, refitted = live.LiveEvaluator.evaluate, []
+
+    def slow(self, *given, **more):
+        found = evaluate(self, *given, **more)
+        refitted.append(found)
+        return found if len(refitted) > 1 else Evaluation(
+            "timeout", validation=None, test=None, fit_seconds=1.0, cpu_seconds=1.0,
+            predict_seconds=None, memory_mb=1.0, error_type="TimeoutError",
+            message="more than 120 s of CPU time per thread, or 245 s wall-clock",
+        )  # fmt: skip
+
+    monkeypatch.setattr(live.LiveEvaluator, "evaluate", slow)
+    text = (deliver(root, tmp_path / "d") / "card.md").read_text(encoding="utf-8")
+    for said in (text, capsys.readouterr().err):
+        assert "could not be refitted: evaluation" in said
+        assert "(timeout: more than 120 s of CPU time)" in said
+        assert "wall-clock" not in said
 
 
 def test_rows_with_weights_are_refitted_and_tested_with_them(tmp_path):

@@ -107,7 +107,7 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
         ({"columns": {"drop": None}}, "columns.drop: None is not a list of names, such as .*"),
         ({"columns": {"drop": "z"}}, "columns: drop: there is no column 'z'; known: a, b"),
-        ({"frame": "none.csv"}, "file: there is no file .*none.csv.*"),
+        ({"frame": "none.csv"}, "frame: there is no file .*none.csv.*"),
         ({"test": FRAME.assign(a="x")}, "test: column 'a' of .*y-test.parquet' has no number, .*"),
     ],
 )

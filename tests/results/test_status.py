@@ -44,6 +44,8 @@ def test_the_overview_has_one_line_per_study_with_results(tmp_path):
         "a/checkpoints/wine/bo/2/progress.json",
         "a/ensembles/wine/bo/best/0/scores.parquet",
         "b/report/index.html",
+        "mine/searches/mine/divbo/0/search.json",
+        "mine/delivered/mine/DivBO/card.html",
         "data/wine/dataset.json",
         "slurm/log",
     ):
@@ -52,7 +54,9 @@ def test_the_overview_has_one_line_per_study_with_results(tmp_path):
     head, *lines, empty, hint = status.overview(tmp_path)
     assert head.split() == ["study", "searches", "done", "unfinished", "ensembles", "report"]
     page = str(tmp_path / "b/report/index.html")
-    assert [line.split() for line in lines] == [["a", "2", "1", "1"], ["b", "0", "0", "0", page]]
+    assert [line.split() for line in lines] == [
+        ["a", "2", "1", "1"], ["b", "0", "0", "0", page], ["mine", "1", "0", "1"],
+    ]  # fmt: skip
     assert empty == ""
     assert "make status STUDY=" in hint
     assert status.overview(tmp_path / "none") == [f"No study has results below {tmp_path}/none/."]

@@ -220,6 +220,9 @@ def test_defaults_are_written_out():
         ("spread", {"sample": 3}, "spread.sample", "did you mean 'samples'?"),
         ("divisions", 1, "divisions", "equal to 2; found 1"),
         ("divisions", 9, "divisions", "the methods use 2 searches (random, bo), whose paths"),
+        ("searches/bo/optimizer", "b0", "searches.bo.optimizer", "did you mean 'bo'? known: ask-t"),
+        ("searches/bo/optimizer", "zzz", "searches.bo.optimizer", "there is no 'zzz'; known: ask-"),
+        ("datasets/wine/sklearn", "whine", "datasets.wine.sklearn", "; did you mean 'wine'?"),
         ("study", "data", "study", "choose another name"),
         ("study", "Data", "study", "choose another name"),
     ],
@@ -368,6 +371,25 @@ def test_files_that_are_no_study(tmp_path, text, says):
     assert says in str(caught.value)
     assert str(caught.value).startswith(f"{file}: ")
     assert all(line.startswith(f"error: {file}") for line in str(caught.value).split("\n")[1:])
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("studies/quickstrat.yaml", "did you mean 'studies/quickstart.yaml'?"),
+        ("study/quickstart.yml", "did you mean 'studies/quickstart.yaml'?"),
+        ("confg.yaml", "did you mean 'config.yaml'?"),
+        ("zzz.yaml", "name a study file, such as studies/quickstart.yaml"),
+    ],
+)
+def test_a_misspelt_file_is_guessed(tmp_path, monkeypatch, given, meant):
+    (tmp_path / "studies").mkdir()
+    for name in ("studies/quickstart.yaml", "studies/rules.yaml", "config.yaml"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as caught:
+        model.load(given)
+    assert str(caught.value) == f"{given}: cannot be read: No such file or directory; {meant}"
 
 
 def test_missing_file_and_binary_file(tmp_path):

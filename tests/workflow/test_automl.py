@@ -185,10 +185,9 @@ def test_a_finished_ensemble_is_not_made_again(made):
     ("options", "line"),
     [
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
-        (["--data", "none.csv"], "file: there is no file 'none.csv'"),
+        (["--data", "none.csv"], "--data: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
         (["--name", "tiny"], "'results/tiny' has a search with other data; choose another --name"),
-        (["--columns", "{drop: [size]}"], "has a search with other roles of columns; choose"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
@@ -229,7 +228,7 @@ def test_other_rows_are_searched_for_the_whole_time(made, monkeypatch):
         table.write_text(f"{rows}3,red,yes\n")
         other = automl.Search(SimpleNamespace(**arguments, cores=1))
         assert (other.searched, other.again, progress.exists()) == (0, True, False)
-        assert "table or settings have changed" in other.summary
+        assert "changed since the last call: table: the search starts over" in other.summary
     finally:
         table.write_text(rows)
         progress.write_bytes(stored)
@@ -265,6 +264,33 @@ def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, 
     corrected.checkpoints.mkdir(parents=True)
     with pytest.raises(UserError, match="has a search with another target; choose"):
         automl.Search(SimpleNamespace(**options, target="wrong"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"columns": "{drop: [x]}"}, "roles of columns"),
+        ({"group": "z"}, "roles of columns"),
+        ({"metric": "log-loss"}, "metric"),
+        ({"metric": "log-loss", "columns": "{categorical: [x]}"}, "roles of columns, metric"),
+        ({"cores": 2}, "settings"),
+    ],
+)
+def test_other_roles_and_metrics_start_the_search_over(tmp_path, monkeypatch, change, said):
+    """The notes advise other roles, so a call with them must not fail."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 9},{'ab'[i % 2]}\n" for i in range(60))
+    (tmp_path / "mine.csv").write_text(f"x,z,y\n{rows}")
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "minutes": 1}
+    first = automl.Search(SimpleNamespace(**options, cores=1))
+    first.searched = 9.0
+    first._write(1000)
+    assert automl.Search(SimpleNamespace(**options, cores=1)).searched == 9
+    first.checkpoints.mkdir(parents=True)
+    again = automl.Search(SimpleNamespace(**{**options, "cores": 1, **change}))
+    assert (again.searched, again.again) == (0, False)
+    assert f"changed since the last call: {said}: the search starts over" in again.summary
+    assert "(another --name keeps both)" in again.summary
 
 
 def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
@@ -505,3 +531,22 @@ def test_progress_on_a_terminal_whose_width_is_not_known():
     assert table_search.refit_progress(["member 3 of 5", "checksum 1f"]) == "done"
     assert table_search.refit_progress([]) == "selecting the ensemble from the pipelines"
     assert table_search.refit_progress(["member 3 of 5"]).endswith("all rows: member 3 of 5")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "from ensemble_search.runtime import errors; errors.run(lambda: None)",
+        "import sys; from snakemake.cli import main; sys.argv[1:] = ['--list-rules']; main()",
+    ],
+    ids=["script", "workflow"],
+)
+def test_no_garbage_is_searched_for_at_the_end(run):
+    look = "import atexit, gc; atexit.register(lambda: print('frozen:', gc.get_freeze_count()))"
+    command = [sys.executable, "-c", f"{look}\n{run}"]
+    path = {"PYTHONPATH": str(ROOT / "workflow_scripts")}
+    environment = forks.environment(ROOT, forked=False) | path
+    found = subprocess.run(
+        command, cwd=ROOT, env=environment, text=True, capture_output=True, check=True
+    )
+    assert int(re.search(r"frozen: (\d+)", found.stdout)[1]) > 1000

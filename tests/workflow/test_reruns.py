@@ -465,9 +465,10 @@ def test_why_explains_it(finished, tmp_path):
     lines = checkout.run("python", "workflow_scripts/why.py", "--study", "study.yaml").splitlines()
     assert "search: 2 jobs" in lines
     settings = "its settings changed: optimizer.initial: 5 before, 4 now"
-    assert any(settings in line and "wine bo 0" in line for line in lines)
+    assert any(settings in line and "tiny wine bo 0" in line for line in lines)
+    assert lines[lines.index("report: 1 job") + 1].endswith(" (tiny)")
     assert any(
-        "the code that it depends on changed" in line and "wine random best" in line
+        "the code that it depends on changed" in line and "tiny wine random best" in line
         for line in lines
     )
 

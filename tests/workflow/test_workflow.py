@@ -360,7 +360,9 @@ def test_status_and_partial_report_of_a_study_that_has_not_run(checkout):
     assert "2 searches: 2 waiting; 0/16 evaluations" in run.stdout
     run = checkout.script("partial_report", "--study", "study.yaml")
     assert run.returncode == 0, run.stderr
-    assert (checkout.folder / "results/tiny/partial-report/index.html").is_file()
+    page = "results/tiny/partial-report/index.html"
+    assert (checkout.folder / page).is_file()
+    assert run.stdout == f"Report on what is finished: {page}\n"
 
 
 def test_partial_report_drops_the_files_of_removed_methods(tmp_path):

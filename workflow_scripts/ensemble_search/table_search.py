@@ -17,7 +17,7 @@ from typing import IO, Any
 import yaml
 
 from ensemble_search.data import checks, prepare, roles, sources
-from ensemble_search.delivery import own_rows
+from ensemble_search.delivery import limits, own_rows
 from ensemble_search.delivery.limits import NONE_WITHIN
 from ensemble_search.delivery.page import SUMMARY
 from ensemble_search.jobs import Jobs
@@ -43,8 +43,6 @@ ROLES = {
 }
 #: Roles whose columns a file of test rows needs, too.
 TESTED = ("group", "weight")
-#: Units of an ensemble's limits, in the order in which they are shown.
-UNITS = {"members": "pipelines", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
 #: Seconds between two checks of the search, and between two lines if there is no terminal.
 LOOK, LINE = 1, 30
 
@@ -88,27 +86,18 @@ def _look_at_test(file: str, *about: Any) -> list[str]:
         raise UserError(*(f"--test: {line}" for line in lines)) from None
 
 
-def _tables(datasets: Any) -> Any:
-    """Data sets of a study without their `classes`, which may change with the table."""
-    if not isinstance(datasets, dict):
-        return datasets
-    return {
-        name: {key: value for key, value in source.items() if key != "classes"}
-        for name, source in datasets.items()
-        if isinstance(source, dict)
-    }
+def _source(study: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the only data set of a study of this name; empty if that is something else."""
+    datasets = study.get("datasets")
+    source = datasets.get(name) if isinstance(datasets, dict) and len(datasets) == 1 else None
+    return source if isinstance(source, dict) else {}
 
 
-def _others(earlier: dict[str, Any], study: dict[str, Any]) -> str:
-    """Name what differs between the data of two studies."""
-    name = study["study"]
-    sources = [(s["study"].get("datasets") or {}).get(name) for s in (earlier, {"study": study})]
-    one, two = (source if isinstance(source, dict) else {} for source in sources)
-    what = {
-        "file": "another table", "target": "another target", "columns": "other roles of columns",
-    }  # fmt: skip
+def _others(one: dict[str, Any], two: dict[str, Any]) -> str:
+    """Name what makes two data sets belong to different searches; empty if nothing does."""
+    what = {"file": "another table", "target": "another target"}
     found = [said for key, said in what.items() if one.get(key) != two.get(key)]
-    return " and ".join(found) if one and found else "other data"
+    return " and ".join(found) if one else "other data"
 
 
 class Search:
@@ -162,7 +151,7 @@ class Search:
         search: dict[str, str | int] = {"dataset": name, "search": "divbo", "repeat": 0}
         self.checkpoints = layout.path(self.folder, layout.CHECKPOINTS, **search)
         self.searched, self.again, self.data = 0.0, False, sha256(Path(options.data))
-        void = self._continue()
+        changed = self._continue()
         jobs = Jobs(model.check(self.study), str(self.folder / "study.yaml"))
         split = json.loads(jobs.split(name, jobs.study.split_name(0)))
         drawn, _, labels, _, scale = prepare.divide(table.frame, described, split)
@@ -182,8 +171,11 @@ class Search:
             self.summary += (
                 f"; with {number_of(test, 'test row')}, the reported errors are uncertain"
             )
-        if void:
-            self.summary += "; table or settings have changed, so the search starts over"
+        if changed:
+            self.summary += (
+                f"; changed since the last call: {', '.join(changed)}: the search starts over, and "
+                "its ensemble will replace the earlier one (another --name keeps both)"
+            )
         self.metric = plugins.load("metrics", metric)
 
     def _parts(self, rows: int) -> str:
@@ -202,10 +194,10 @@ class Search:
             f"{split['test'] * rows:.0f} rows"
         )
 
-    def _continue(self) -> bool:
-        """Resume an earlier call's search of this table; return whether its results are void."""
+    def _continue(self) -> list[str]:
+        """Resume an earlier call's search of this table; return what has changed and voids it."""
         if not self.folder.exists():
-            return False
+            return []
         study = self.folder / "study.yaml"
         if (self.folder / "automl.json").is_file():
             earlier = readers.automl(self.folder)
@@ -214,12 +206,14 @@ class Search:
             earlier = {"study": {**self.study, **kept}, "searched": 0.0, "data": self.data}
         else:
             earlier = {"study": {}}
-        if _tables(earlier["study"].get("datasets")) != _tables(self.study["datasets"]):
+        name = self.study["study"]
+        before, now = _source(earlier["study"], name), self.study["datasets"][name]
+        if others := _others(before, now):
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
-                return False  # an earlier mistake in table or target: nothing was evaluated
+                return []  # an earlier mistake in table or target: nothing was evaluated
             raise UserError(
-                f"'{self.folder}' has a search with {_others(earlier, self.study)}; "
-                "choose another --name, or move that folder"
+                f"'{self.folder}' has a search with {others}; choose another --name, or move that "
+                "folder"
             )
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which
         # depend on it: otherwise the search would start again.
@@ -233,11 +227,17 @@ class Search:
         self.again = again == earlier["study"]
         if self.again:
             self.study = again
-        if self.again and self.data == (earlier["data"] or self.data):
+        other_rows = self.data != (earlier["data"] or self.data)
+        if self.again and not other_rows:
             self.searched = earlier["searched"]
-            return False
+            return []
         (self.checkpoints / "progress.json").unlink(missing_ok=True)
-        return True
+        found = {
+            "table": other_rows,
+            "roles of columns": before.get("columns") != now.get("columns"),
+            "metric": earlier["study"].get("metric") != self.study["metric"],
+        }
+        return [what for what, differs in found.items() if differs] or ["settings"]
 
     def _set_test(self, study: dict[str, Any]) -> None:
         """Set this call's file of test rows in a study; no search depends on it."""
@@ -334,9 +334,8 @@ class Search:
         """Return a line on the ensemble's cost limits."""
         study = self.folder / "study.yaml"
         content = read_yaml(study) if self.again and study.is_file() else self.study
-        limits = content.get("deliver", {}).get("limits") or {}
-        said = [f"{limits[key]:g} {unit}" for key, unit in UNITS.items() if limits.get(key)]
-        return f"limits of the ensemble: {', '.join(said) or 'none'} (deliver.limits in {study})"
+        own = content.get("deliver", {}).get("limits") or {}
+        return f"limits of the ensemble: {limits.in_words(own)} (deliver.limits in {study})"
 
     def deliver(self) -> None:
         """Build the ensemble, refit its members on all rows, and write the card."""

@@ -104,7 +104,10 @@ def normalise(
         elif role in roles.OF_ROWS:
             kind, taken[name] = row_values(name, role, frame[name], about, notes)
             of_rows[role] = {"column": name, "kind": kind}
-            notes.append(f"column '{name}' is the {role} of the rows, not a feature")
+            kept = ": if the target has a trend or a season, a copy of it under another name helps"
+            notes.append(
+                f"column '{name}' is the {role} of the rows, not a feature{kept * (role == 'time')}"
+            )
         elif name in raw.ignored and role is None:
             left_out[name] = raw.ignored[name]
         else:

@@ -435,5 +435,15 @@ def _by_number(words: set[str]) -> dict[float, str]:
 
 def _note(column: Column, count: int, what: str, examples: Sequence[str]) -> str:
     some = ", ".join(map(cells.short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
-    hint = "; write dates as 2020-12-31" * (column.kind == "date")
+    hint = f"; {_how_to_write(column)}" if what == UNREADABLE else ""
     return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}{hint}"
+
+
+def _how_to_write(column: Column) -> str:
+    if column.kind == "date":
+        return "write dates as 2020-12-31"
+    if column.kind == "boolean":
+        return "write true or false"
+    if column.kind == "numeric" and column.read in (None, readings.PLAIN):
+        return "write numbers as -1234.5, of at most 3.4e38, and leave unknown ones empty"
+    return "write values as the training rows have them, and leave unknown ones empty"

@@ -190,8 +190,7 @@ class Delivery:
             said = ", ".join(f"{name} {value:.3g}" for name, value in cheapest.items())
             raise UserError(f"{limits.NONE_WITHIN}; the cheapest have {said}: raise the limits")
         if len(kept) < len(self.members.indices):
-            said = ", ".join(f"{name} {value:g}" for name, value in given.items())
-            self._reselect(self.members.indices[kept], f"limits ({said})")
+            self._reselect(self.members.indices[kept], f"limits ({limits.in_words(given)})")
 
     def _reselect(self, candidates: np.ndarray, why: str) -> None:
         before = self.members
@@ -230,6 +229,8 @@ class Delivery:
                     said = f"member {number} of {len(self.members.indices)}, evaluation {index + 1}"
                     print(f"{said}: {found.status}, {found.fit_seconds:.1f} s", file=sys.stderr)
                     why = f"{found.status}: {found.message}"
+                    if found.status == "timeout":  # without the wall-clock limit that follows it
+                        why = f"timeout: more than {seconds:g} s of CPU time"
                     if found.test is not None:
                         why = self._differs(index, self.pool.problem.compress(found.test))
                     if why:

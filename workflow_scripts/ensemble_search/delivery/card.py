@@ -11,6 +11,7 @@ import numpy as np
 from ensemble_search.data import prepare
 from ensemble_search.delivery import calibration, figures, measures
 from ensemble_search.delivery.figures import Chart, Series
+from ensemble_search.delivery.limits import in_words
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.delivery.page import Card, Part, Table
 from ensemble_search.delivery.tested import MOST_CLASSES, Tested, copies
@@ -512,7 +513,7 @@ def _cost(tested: Tested) -> Part:
             f"{size:.1f} MB. On one core of the machine that made it, it predicts "
             f"{amount(speed['rows_per_second'])} rows per second ({measures.BULK} at a time), and "
             f"a single row in {speed['one_row_ms']:.3g} ms of CPU time.",
-            f"Requested limits: {_limits(limits)}{timed}.",
+            f"Requested limits: {in_words(limits)}{timed}.",
         ],
         [Table(head, list(_members(tested)), wide=True)],
     )
@@ -612,10 +613,6 @@ def _members(tested: Tested) -> Iterator[tuple[str, ...]]:
         loss = amount(tested.loss(delivery.pool.errors[index]))
         said, large = f"{learner}: {own}" if learner else own, size >= 0.05
         yield str(index + 1), f"{weight:.2f}", loss, f"{size:.1f}" if large else "< 0.1", said
-
-
-def _limits(limits: Mapping[str, Any]) -> str:
-    return ", ".join(f"{k} {v:g}" for k, v in limits.items() if v is not None) or "none"
 
 
 def _parity(parity: Mapping[str, Any]) -> Iterator[str]:

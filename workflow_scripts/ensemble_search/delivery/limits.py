@@ -7,9 +7,24 @@ import numpy as np
 
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.selection import Selection
+from ensemble_search.runtime.errors import number_of
 
 #: The delivery's final message if no member is within the limits.
 NONE_WITHIN = "deliver.limits: no member is within them"
+
+#: Units of the limits, in the order in which they are shown.
+UNITS = {"members": "pipeline", "size_mb": "MB", "predict_ms_per_row": "ms per row"}
+
+
+def in_words(limits: Mapping[str, float | None]) -> str:
+    """Write limits by name with their units: ``50 MB, 10 ms per row``; ``none`` without any."""
+    given = ((limits.get(name), unit) for name, unit in UNITS.items())
+    said = (
+        number_of(int(value), unit) if unit == UNITS["members"] else f"{value:g} {unit}"
+        for value, unit in given
+        if value is not None
+    )
+    return ", ".join(said) or "none"
 
 
 def affordable(

@@ -66,7 +66,8 @@ def write(card: Card, folder: Path) -> None:
     style = Markup((HERE.parent / "report/style.css").read_text(encoding="utf-8"))
     page = environment.get_template("card.html")
     size = {"width": figures.WIDTH, "height": figures.HEIGHT}
-    texts = {"card.html": page.render(card=card, style=style, **size), "card.md": markdown(card)}
+    html = _unbroken(page.render(card=card, style=style, **size))
+    texts = {"card.html": html, "card.md": markdown(card)}
     (folder / FIGURES).mkdir()
     for part in card.parts:
         texts |= {f"{FIGURES}/{chart.name}.csv": chart.csv() for chart in part.charts}
@@ -75,6 +76,13 @@ def write(card: Card, folder: Path) -> None:
         with files.atomic(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
     files.write_json(folder / SUMMARY, {"headline": card.headline, "cautions": card.cautions})
+
+
+def _unbroken(html: str) -> str:
+    """Keep ``95 %`` on one line, except in commands, which readers copy."""
+    parts = re.split("(<pre.*?</pre>)", html, flags=re.DOTALL)
+    parts[::2] = (re.sub(r"(?<=\d) (?=%)", "\N{NO-BREAK SPACE}", part) for part in parts[::2])
+    return "".join(parts)
 
 
 def markdown(card: Card) -> str:

@@ -80,8 +80,8 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
 def overview(root: Path) -> list[str]:
     """Count the results of each study below ``root``, one line per study.
 
-    Only file names are read. Searches and ensembles that a study shares with another count where
-    they are stored.
+    Only file names are read; ensembles may be delivered ones. Searches and ensembles that a study
+    shares with another count where they are stored.
     """
 
     def found(kind: str, pattern: str) -> set[Path]:
@@ -91,7 +91,9 @@ def overview(root: Path) -> list[str]:
     for folder in sorted(root.glob("*/")):
         searches = found("searches", "*/*/*/search.json")
         started = found("checkpoints", "*/*/*/progress.json")
-        ensembles = found("ensembles", "*/*/*/*/scores.parquet")
+        ensembles = [
+            *found("ensembles", "*/*/*/*/scores.parquet"), *found("delivered", "*/*/card.html"),
+        ]  # fmt: skip
         page = folder / "report" / "index.html"
         if searches or ensembles or started or page.exists():
             counts = len(searches), len(started - searches), len(ensembles)

@@ -101,7 +101,11 @@ def look_at(
     if len(by := [role for role in roles.OF_ROWS if role in columns and role != "weight"]) > 1:
         raise UserError(f"--{by[1]}: --{' and --'.join(by)} both divide the rows; keep one")
     drop = columns.get("drop", ())
-    names = sources.check_file(file, target, drop)
+    try:
+        names = sources.check_file(file, target, drop)
+    except UserError as error:
+        lines = (re.sub("^file: ", "--data: ", line) for line in error.problems)
+        raise UserError(*(re.sub("^target: ", "--target: ", line) for line in lines)) from None
     try:
         roles.check_names(columns, names, target)
     except UserError as error:

@@ -1,5 +1,6 @@
 """Read study files: strict YAML, extended studies, overridden values."""
 
+import difflib
 import math
 import os
 import re
@@ -235,7 +236,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         content = yaml.load(text, Loader=_Loader)  # noqa: S506
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text; save it as such"
-        raise UserError(f"{path}: cannot be read: {reason}") from None
+        near = f"; {_instead_of(path)}" if isinstance(error, FileNotFoundError) else ""
+        raise UserError(f"{path}: cannot be read: {reason}{near}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     except (ValueError, OverflowError):  # from chr(), for "\UFFFFFFFF"
@@ -254,6 +256,16 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if "__use_yte__" in content:  # Snakemake would execute Python code in it
         raise UserError(f"{path}: __use_yte__: unknown key; a study is not a template")
     return content
+
+
+def _instead_of(path: Path) -> str:
+    """Name a study file that may be meant by the name of one that does not exist."""
+    folder = path.parent if path.parent.is_dir() else Path()
+    files = [file for place in (folder, Path("studies")) for file in place.glob("*.yaml")]
+    stems = {file.stem: str(file) for file in reversed(files)}
+    if near := difflib.get_close_matches(path.stem, stems, n=1):
+        return f"did you mean '{stems[near[0]]}'?"
+    return "name a study file, such as studies/quickstart.yaml"
 
 
 def _typed(value: Any) -> Any:
