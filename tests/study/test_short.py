@@ -257,6 +257,21 @@ def test_columns_that_cannot_divide_the_rows(tmp_path, by, message):
         short.look_at(str(file), "y", None, {role: [name] for role, name in by.items()})
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({}, "^--target: no column beside the target 'y' is left"),
+        ({"drop": ["x"]}, "^--columns: drop: no column beside the target 'y' is left"),
+        ({"group": ["x"]}, "^--columns: no column beside the target 'y' is left"),
+    ],
+)
+def test_a_feature_is_needed(tmp_path, columns, message):
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n1,u\n2,v\n" if columns else "y\nu\nv\n")
+    with pytest.raises(UserError, match=message):
+        short.look_at(str(file), "y", None, columns)
+
+
 def test_how_rows_are_divided_is_said():
     assert prepare.divided({}) == "rows are divided at random"
     assert prepare.divided({"group": "id"}).startswith("rows with the same 'id' stay together: ")

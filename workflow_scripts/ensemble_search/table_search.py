@@ -67,14 +67,14 @@ def _python() -> str:
 
 def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
     """Check that a file of test rows has the columns of the table."""
+    of_rows = described.get("of_rows", {})
+    needed = [*described["columns"], *(of_rows[r]["column"] for r in TESTED if r in of_rows)]
     try:
-        names = sources.check_file(file, target, described["left_out"])
+        names = sources.check_file(file, target, sources.unneeded(file, [*needed, target]))
     except UserError as error:
         raise UserError(
             *(f"--test: {line.removeprefix('file: ')}" for line in error.problems)
         ) from None
-    of_rows = described.get("of_rows", {})
-    needed = [*described["columns"], *(of_rows[r]["column"] for r in TESTED if r in of_rows)]
     if missing := [name for name in needed if name not in names]:
         raise UserError(f"--test: '{file}' has no column '{missing[0]}', which the table has")
 
@@ -101,9 +101,8 @@ def _tables(datasets: Any) -> Any:
 
 def _others(earlier: dict[str, Any], study: dict[str, Any]) -> str:
     """Name what differs between the data of two studies."""
-    name = study["study"]
-    sources = [(s["study"].get("datasets") or {}).get(name) for s in (earlier, {"study": study})]
-    one, two = (source if isinstance(source, dict) else {} for source in sources)
+    tables = (_tables(content.get("datasets")) for content in (earlier["study"], study))
+    one, two = (data.get(study["study"], {}) if isinstance(data, dict) else {} for data in tables)
     what = {
         "file": "another table", "target": "another target", "columns": "other roles of columns",
     }  # fmt: skip
@@ -173,7 +172,7 @@ class Search:
         self.notes = [*described["notes"]]
         if self.test:
             by = {role: column["column"] for role, column in described["of_rows"].items()}
-            about = {"by": by, "target": scale, "columns": self.columns}
+            about = {"by": by, "target": scale}
             prepared = {"target": options.target, **fitted[0].to_json()}
             self.notes += _look_at_test(self.test, prepared, about, labels.tolist())
         self.summary = f"{number_of(rows, 'row')}, {table.summary}, {self._parts(rows)}"
@@ -217,8 +216,9 @@ class Search:
         if _tables(earlier["study"].get("datasets")) != _tables(self.study["datasets"]):
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return False  # an earlier mistake in table or target: nothing was evaluated
+            others = f"a search with {_others(earlier, self.study)}"
             raise UserError(
-                f"'{self.folder}' has a search with {_others(earlier, self.study)}; "
+                f"'{self.folder}' has {others if earlier['study'] else 'no study'}; "
                 "choose another --name, or move that folder"
             )
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which

@@ -105,8 +105,8 @@ def look_at(
     try:
         roles.check_names(columns, names, target)
     except UserError as error:
-        said = (line.removeprefix("columns.") for line in error.problems)
-        own = tuple(f"{role}:" for role in OPTIONS)
+        said = (re.sub("^columns[.:] ?", "", line) for line in error.problems)
+        own = "target:", *(f"{role}:" for role in OPTIONS)
         raise UserError(
             *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
         ) from None
