@@ -29,7 +29,7 @@ def _number(thousands: str, decimal: str) -> re.Pattern:
 
 
 #: Thousands separator and decimal separator by name of the style. If a text fits several styles,
-#: they agree except for commas.
+#: they agree except for commas, and for points between groups of three digits.
 STYLES = {
     "numbers": ("", "."),
     "numbers with commas between thousands": (",", "."),
@@ -240,8 +240,8 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     words may omit, or ``%`` or up to four letters after each number. ``words`` are distinct texts,
     ``weights`` how often each occurs.
 
-    Returns the readings with the largest share, with different values; none if nothing fits. Plain
-    numbers with decimal points are never ambiguous.
+    Returns the readings with the largest share, with different values; none if nothing fits. If all
+    words that count are plain numbers, their points are decimal.
     """
     found = []
     own = unit(words, weights)
@@ -256,7 +256,7 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
         values = [number(word, style) for word in words]
         fits = np.array([value is not None for value in values], dtype=bool)
         found.append(_reading(style, np.array(values, dtype="float64"), fits, weights))
-        if style == PLAIN and fits.all():
+        if style == PLAIN and found[-1].share == 1:
             break
     return _best(found)
 
