@@ -31,6 +31,8 @@ def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metr
     found = short.look_at(str(file), "y", None)
     assert (found.rows, found.metric, found.classes) == (3 * len(values), metric, None)
     assert found.summary.endswith(f", minimising the {metric.replace('-', ' ')}")
+    if metric == "error":
+        assert short.look_at(str(file), "y", "auc").summary.endswith(", minimising 1 - AUC")
 
 
 def test_classes_or_amounts_must_be_said(tmp_path):

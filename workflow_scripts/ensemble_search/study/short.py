@@ -180,7 +180,9 @@ def look_at(
     groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
-    summary = f"'{target}': {what}, minimising the {plugins.load('metrics', metric).title}"
+    title = plugins.load("metrics", metric).title
+    title = title if title.startswith("1 - ") else f"the {title}"
+    summary = f"'{target}': {what}, minimising {title}"
     return Table(described["rows"], metric, summary, classes, groups, frame, described)
 
 
