@@ -299,7 +299,7 @@ def _readable(column: "pd.Series", what: str) -> "pd.Series":
         if nameless or several or callable(value):
             raise UserError(
                 f"{what}: column '{column.name}' has a value of type {type(value).__name__}; "
-                "only numbers, booleans, dates and text can be used"
+                "only numbers, booleans, dates and text can be used: convert it, or drop the column"
             )
     truths = any(isinstance(value, (bool, np.bool_)) for value in present)
     if truths or not all(isinstance(value, (numbers.Real, Decimal)) for value in present):
