@@ -77,8 +77,8 @@ def fit(
     minutes
         Wall-clock minutes of the search. The refit takes about a minute more for small data.
     metric
-        Loss to minimise. Default: ``error`` if the target is text or has few distinct numbers, else
-        ``squared-error``.
+        Loss to minimise. Default: ``error`` if the target is text or has at most 10 distinct
+        numbers, else ``squared-error``. Required for 11 to 100 distinct integers.
     group, time, fold, weight
         Names of columns that divide or weight the rows; see docs/deliver.md.
     columns
