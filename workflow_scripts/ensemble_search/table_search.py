@@ -101,8 +101,9 @@ def _tables(datasets: Any) -> Any:
 
 def _others(earlier: dict[str, Any], study: dict[str, Any]) -> str:
     """Name what differs between the data of two studies."""
-    tables = (_tables(content.get("datasets")) for content in (earlier["study"], study))
-    one, two = (data.get(study["study"], {}) if isinstance(data, dict) else {} for data in tables)
+    name = study["study"]
+    sources = [(s["study"].get("datasets") or {}).get(name) for s in (earlier, {"study": study})]
+    one, two = (source if isinstance(source, dict) else {} for source in sources)
     what = {
         "file": "another table", "target": "another target", "columns": "other roles of columns",
     }  # fmt: skip
@@ -218,9 +219,8 @@ class Search:
         if _tables(earlier["study"].get("datasets")) != _tables(self.study["datasets"]):
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return False  # an earlier mistake in table or target: nothing was evaluated
-            others = f"a search with {_others(earlier, self.study)}"
             raise UserError(
-                f"'{self.folder}' has {others if earlier['study'] else 'no study'}; "
+                f"'{self.folder}' has a search with {_others(earlier, self.study)}; "
                 "choose another --name, or move that folder"
             )
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which

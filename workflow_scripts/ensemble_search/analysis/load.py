@@ -116,7 +116,7 @@ class Results:
     def random_errors(self) -> dict[str, np.ndarray]:
         """Read the validation errors of the random configurations used to assess surrogates.
 
-        By data set, without failed ones; data sets without their file are left out.
+        By data set, without failed ones; data sets without any are left out.
         """
         found = {}
         for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
