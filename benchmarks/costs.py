@@ -2,7 +2,7 @@
 
 The first parameter is the checkout to measure, the second a folder for files that works share. A
 turn may return figures of its own by name; the suite measures CPU seconds. Turns that start
-processes pass on :data:`PROFILED`, so that `--profile` includes them.
+processes profile these, too, if :data:`PROFILES` names a folder.
 """
 
 import heapq
@@ -26,8 +26,8 @@ ROOT = Path(__file__).parents[1]
 EVALUATIONS, MEMBERS, TURNS = 250, 25, 16
 #: Configurations of the table that is replayed, and evaluations of the search.
 TABLED, REPLAYED = 1000, 200
-#: Python options for processes that turns start.
-PROFILED: list[str] = []
+#: Folders for profiles of the processes that turns start.
+PROFILES: list[Path] = []
 #: Words of a dry run of the paper's study; tests ask for fewer repeats.
 DRY_RUN: list[Any] = ["-m", "snakemake", "-n", "--quiet", "--cores", 2]
 
@@ -35,15 +35,15 @@ DRY_RUN: list[Any] = ["-m", "snakemake", "-n", "--quiet", "--cores", 2]
 def started(root: Path, *words: Any, cwd: Path | None = None) -> str:
     """Run Python in its own process; return its output."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{root}/workflow_scripts"}
-    command = [sys.executable, *PROFILED, *map(str, words)]
+    profiles = [f"{folder}/{time.perf_counter_ns()}" for folder in PROFILES]
+    profiled = [word for name in profiles for word in ("-m", "cProfile", "-o", name)]
+    command = [sys.executable, *profiled, *map(str, words)]
     done = subprocess.run(
         command, cwd=cwd, env=environment, text=True, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, check=False,
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"{command}: {done.stdout[-3000:]}")
-    if PROFILED:
-        print(done.stdout)
     return done.stdout
 
 

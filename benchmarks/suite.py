@@ -3,13 +3,13 @@
     python benchmarks/suite.py                        # all, for an hour
     python benchmarks/suite.py report demo            # these groups
     python benchmarks/suite.py start --against ../before   # another checkout, too
-    python benchmarks/suite.py start --profile             # where does the time go?
+    python benchmarks/suite.py start --profile             # where the time goes
 
 Each piece of work (benchmarks/costs.py) runs in its own process, on one thread. The works of a
 group take turns, and medians of CPU seconds are compared. The first turn is a warm-up, unless it is
-the only one. Figures are written to evidence/performance/figures.csv, from which the page is made.
-Figures of groups that are not measured stay unchanged, as do those of peers that are not installed
-(`make peers`, `make autogluon`).
+the only one. Figures are written to evidence/performance/figures.csv, and profiles to profiles.csv,
+from which the page is made. Those of groups that are not measured stay unchanged, as do those of
+peers that are not installed (`make peers`, `make autogluon`).
 """
 
 import argparse
@@ -25,8 +25,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,7 @@ COLUMNS = (
     *("group", "figure", "unit", "now", "before", "peer", "goal"),
     *("commit", "against", "date", "machine"),
 )
+PROFILE = "group", "work", "where", "share", "commit"
 PEERS = "peer", "autogluon", "plain", "pandas_reads"
 
 #: Factors from seconds or bytes.
@@ -277,25 +280,34 @@ def rows_of(group: str, found: Mapping[str, Mapping[str, float]], about: dict) -
     return rows
 
 
-def read() -> list[dict[str, str]]:
-    """Return the stored figures."""
-    file = FOLDER / "figures.csv"
+def read(name: str = "figures.csv") -> list[dict[str, str]]:
+    """Return the stored figures, or profiles."""
+    file = FOLDER / name
     if not file.exists():
         return []
     with file.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
-def write(new: Iterable[Mapping[str, str]]) -> None:
-    """Merge new figures with the stored ones; write them, and the page."""
-    rows = {row["figure"]: row for row in (*read(), *new)}
+def write(
+    figures: Iterable[Mapping[str, str]] = (), profiles: Sequence[Mapping[str, str]] = ()
+) -> None:
+    """Merge new figures and profiles with the stored ones; write them, and the page."""
+    rows = {row["figure"]: row for row in (*read(), *figures)}
     kept = [rows[title] for _, title, *_ in FIGURES if title in rows]
+    new = {row["group"] for row in profiles}
+    places = [*(row for row in read("profiles.csv") if row["group"] not in new), *profiles]
+    places.sort(key=lambda row: [*WORKS].index(row["group"]))
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "figures.csv").open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(kept)
-    (FOLDER / "README.md").write_text(page(kept), encoding="utf-8")
+    for name, columns, table in (
+        ("figures.csv", COLUMNS, kept),
+        ("profiles.csv", PROFILE, places),
+    ):
+        with (FOLDER / name).open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table)
+    (FOLDER / "README.md").write_text(page(kept, places), encoding="utf-8")
 
 
 def met(row: Mapping[str, str]) -> str:
@@ -307,15 +319,15 @@ def met(row: Mapping[str, str]) -> str:
     return "yes" if (now <= goal if sign == "<=" else now >= goal) else "**no**"
 
 
-def page(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return the page for the figures, in Markdown."""
+def page(rows: Sequence[Mapping[str, str]], places: Iterable[Mapping[str, str]]) -> str:
+    """Return the page for the figures and the profiles, in Markdown."""
     goals = [met(row) for row in rows if row["goal"]]
     lines = [
         "# What a search costs beside fitting pipelines",
         "",
         f"**{goals.count('yes')} of {len(goals)} goals are met**; [why not the others]"
         "(../../docs/performance.md#goals-that-are-not-met). Written by `make bench`; the figures "
-        "are in `figures.csv`.",
+        "are in `figures.csv`, the profiles in `profiles.csv`.",
         "",
         "| figure | unit | now | before | peer | goal | met | commit |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -331,6 +343,14 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
         before = sorted({f"`{row['against']}`" for row in own if row["against"]})
         lines.append(f"- `{where[1]}`, {where[0]}: {where[2]}")
         lines[-1] += f"; before: {', '.join(before)}" * bool(before)
+    lines += ["", "## Where the time goes", ""]
+    lines += ["Own time by the profiler, which slows Python down; places with at least 5 %.", ""]
+    lines += ["| group | work | where | commit |", "| --- | --- | --- | --- |"]
+    for (group, work), own in groupby(places, key=lambda row: (row["group"], row["work"])):
+        found = list(own)
+        shares = ", ".join(f"{row['where']} {float(row['share']):.0%}" for row in found)
+        cells = [group, f"`{work}`", shares, f"`{found[0]['commit']}`"]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
 
 
@@ -352,30 +372,64 @@ def machine() -> str:
     return ", ".join([name, *(f"{k} {v}" for k, v in provenance.versions().items())])
 
 
-def profile(group: str) -> None:
-    """Run every work of a group once more under the profiler."""
+def profile(group: str, about: Mapping[str, str]) -> list[dict[str, str]]:
+    """Run every work of a group once more under the profiler; return where the time goes.
+
+    There is one row per place with at least 5 % of the time. Places are modules of this project and
+    other packages; functions that are not in Python count for their callers.
+    """
+    import costs
+
+    rows = []
     for title, work in WORKS[group].items():
         if work[0] in PEERS:
             continue
-        import costs
-
-        with tempfile.TemporaryDirectory() as folder:
-            turn = prepared(ROOT, Path(folder), *work)
+        with tempfile.TemporaryDirectory() as name, tempfile.TemporaryDirectory() as profiles:
+            turn = prepared(ROOT, Path(name), *work)
             if TURNS.get(group) != 1:
                 turn()
-            costs.PROFILED[:] = ["-m", "cProfile", "-s", "tottime"]
-            print(f"== {title}: {work}")
+            costs.PROFILES.append(Path(profiles))
             with cProfile.Profile(time.process_time) as found:  # independent of other programs
                 turn()
-            costs.PROFILED.clear()
-            pstats.Stats(found).sort_stats("tottime").print_stats(15)
+            costs.PROFILES.clear()
+            started = [pstats.Stats(str(file)) for file in sorted(Path(profiles).iterdir())]
+        seconds: Counter[str] = Counter()
+        for one in started or [pstats.Stats(found)]:
+            for (file, _, function), (_, _, own, _, callers) in one.stats.items():
+                if file != "~":
+                    seconds[place(file, function)] += own
+                    continue
+                for (caller, _, outer), (*_, share, _) in callers.items():
+                    seconds[place(caller, outer)] += share
+        total = seconds.total()
+        rows += [
+            {
+                **{"group": group, "work": title, "where": where},
+                **{"share": f"{own / total:.2f}", "commit": about["commit"]},
+            }
+            for where, own in seconds.most_common()
+            if own >= 0.05 * total
+        ]
+    return rows
+
+
+def place(file: str, function: str) -> str:
+    """Return the module of this project or the package that a function belongs to."""
+    parts = Path(file).with_suffix("").parts
+    if function == "<module>" or file.startswith("<frozen importlib"):
+        return "imports"
+    for root in ("ensemble_search", "site-packages", "workflow_scripts", "benchmarks"):
+        if root in parts[:-1]:
+            inner = parts[parts.index(root) + 1 :]
+            return inner[0] if root == "site-packages" else f"`{'/'.join(inner)}`"
+    return f"Python's {parts[-1]}" if file != "~" else "others"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("groups", nargs="*", help=f"{', '.join(WORKS)} (default: all)")
     parser.add_argument("--against", type=Path, help="another checkout, to be measured too")
-    parser.add_argument("--profile", action="store_true", help="show where the time goes")
+    parser.add_argument("--profile", action="store_true", help="measure where the time goes")
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
@@ -384,10 +438,6 @@ def main() -> None:
         parser.error(f"there is no group '{min(unknown)}'; known: {', '.join(WORKS)}")
     sys.path[:0] = [str(ROOT / "workflow_scripts"), str(ROOT / "benchmarks")]
     chosen = [group for group in WORKS if group in (options.groups or WORKS)]
-    if options.profile:
-        for group in chosen:
-            profile(group)
-        return
     before = {"before": options.against.resolve()} if options.against else {}
     checkouts = {"now": ROOT, **before}
     about = {
@@ -397,6 +447,9 @@ def main() -> None:
         "machine": machine(),
     }
     for group in chosen:
+        if options.profile:
+            write(profiles=profile(group, about))
+            continue
         rows = rows_of(group, measure(group, checkouts), about)
         write(rows)
         for row in rows:

@@ -83,6 +83,21 @@ def test_every_operator_of_divbo_predicts_the_same(kind, tmp_path):
     assert converted == operators
 
 
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("kind", ["two classes", "three classes", "regression"])
+def test_networks_predict_the_same(kind, activation, tmp_path):
+    X, y, test, categorical = data(kind)
+    task = "regression" if kind == "regression" else "classification"
+    space = plugins.load("spaces", "tabular")().for_task(task)
+    values = next(v for v in every_operator(space) if v["algorithm"] == "mlp")
+    values = values | {"preprocessor": "none", "mlp:activation": activation, "mlp:layers": 2}
+    fitted = space.pipeline(values, categorical, 1).fit(X, y)
+    n_classes = len(np.unique(y)) if task == "classification" else None
+    model = export(fitted, tmp_path, X.shape[1], n_classes)
+    found = onnx_export.predict(model, test)
+    np.testing.assert_allclose(found, predictions(fitted, test), atol=1e-5)
+
+
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 def test_neighbours_at_distance_zero_decide_alone(weights, tmp_path):
     X, y, test, _ = data("three classes")

@@ -470,7 +470,7 @@ def test_progress_says_why_a_search_goes_on():
         search._progress(state) == "3 pipelines, 1 failed, best error 0.25, 40 s of the search left"
     )
     search.searched = 61.0
-    assert search._progress(state).endswith("the time is up, but at least 12 pipelines are tried")
+    assert search._progress(state).endswith("the time is up, but at least 13 pipelines are tried")
 
 
 def test_what_runs_around_a_search_imports_no_slow_library():

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 #: The method whose ensemble is delivered.
 METHOD = "DivBO"
-#: The searched space, the default of studies.
-SPACE = "divbo"
+#: The searched space.
+SPACE = "tabular"
 #: Number of algorithms in the space; a search begins with their defaults so that each gets a
 #: chance: five random configurations miss most of them. Hard-coded: importing the space takes a
 #: second.
-ALGORITHMS = {CLASSIFICATION: 11, REGRESSION: 10}
+ALGORITHMS = {CLASSIFICATION: 12, REGRESSION: 11}
 #: With fewer rows, validation uses folds: a fifth of the rows would say little.
 FEW_ROWS, FOLDS = 2000, 5
 #: With fewer groups of rows, validation uses no folds: each would have one or two groups.

@@ -175,6 +175,15 @@ def _network(fitted: Any) -> Part:
     return {"kind": "network", **own, **layers, "link": "softmax"}
 
 
+def _perceptron(fitted: Any) -> Part:
+    need(fitted.activation in ("relu", "tanh"), f"a network has {fitted.activation} units")
+    parts = zip(fitted.coefs_, fitted.intercepts_, strict=True)
+    layers = {f"layer_{i}": np.vstack(part) for i, part in enumerate(parts)}
+    link = {"identity": "none", "logistic": "logistic", "softmax": "softmax"}
+    own = {"rectified": fitted.activation == "relu", "layers": len(layers)}
+    return {"kind": "network", **own, **layers, "link": link[fitted.out_activation_]}
+
+
 def _machine(fitted: Any, link: str) -> Part:
     need(fitted.kernel in ("rbf", "poly", "sigmoid"), f"a machine has the kernel {fitted.kernel}")
     vectors = fitted.support_vectors_
@@ -221,6 +230,8 @@ STORED: Mapping[str, Callable[[Any], Part | tuple[list[Part], Part]]] = {
     "sklearn.QuadraticDiscriminantAnalysis": _quadratic,
     "sklearn.GaussianNB": _normal,
     "ensemble_search.TwoLayerPerceptron": _network,
+    "sklearn.MLPClassifier": _perceptron,
+    "sklearn.MLPRegressor": _perceptron,
     "ensemble_search.DropoutNetwork": _network,
     "sklearn.SVR": lambda fitted: _machine(fitted, "none"),
     "sklearn.KNeighborsClassifier": _neighbours,
