@@ -221,13 +221,14 @@ def test_a_title_above_the_names_of_the_columns_is_said(title, number, tmp_path)
     ):
         with pytest.raises(UserError, match=said):
             read()
-    file.write_text("x;z\n\n1;y\n2;x\n")  # names that are values are not a header
-    for read in (
-        lambda: sources.check_file(str(file), "y"),
-        lambda: list(rows.chunks(file, ["y"])),
-    ):
-        with pytest.raises(UserError, match="has no column 'y'"):
-            read()
+    for text in ("x;z\n\n1;y\n2;x\n", ";x;z\n0;1;y\n1;2;x\n"):  # values, the second below an index
+        file.write_text(text)
+        for read in (
+            lambda: sources.check_file(str(file), "y"),
+            lambda: list(rows.chunks(file, ["y"])),
+        ):
+            with pytest.raises(UserError, match="has no column 'y'"):
+                read()
 
 
 def test_a_title_of_a_sheet_is_said(tmp_path):

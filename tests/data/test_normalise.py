@@ -131,6 +131,14 @@ def test_numbers_with_separators(words, values, style):
     assert note.endswith(style)
 
 
+def test_a_placeholder_leaves_points_decimal():
+    values = [f"{i % 7 + 1}.{100 + i}" for i in range(29)]
+    frame, described = run(x=["unknown", *values], y=["a", "b"] * 15)
+    assert described["columns"] == {"x": "numeric"}
+    np.testing.assert_array_equal(frame["x"], [np.nan, *map(float, values)])
+    assert any("'1.100': read as numbers; 1 value treated" in n for n in described["notes"])
+
+
 @pytest.mark.parametrize(
     ("words", "note"),
     [

@@ -9,6 +9,7 @@ import pytest
 from ensemble_search.data import column_notes, digits, kinds, readings
 from ensemble_search.data.cells import is_missing
 from ensemble_search.data.preparation import Preparation
+from ensemble_search.runtime.errors import UserError
 
 
 def read(words, role=None):
@@ -81,6 +82,18 @@ def test_months_beside_anything_else_are_not_dates(other):
     """As 2021-07 may be a number of an order."""
     months = pd.date_range("2015-01-01", periods=60, freq="MS")
     assert read([*months.strftime("%Y-%m"), other])[0] == "categorical"
+
+
+def test_months_are_dates_beside_other_words_if_the_study_says_so():
+    months = pd.date_range("2015-01-01", periods=60, freq="MS")
+    column = pd.Series([*months.strftime("%Y-%m"), "A-01"], dtype="str")
+    notes: list[str] = []
+    kind, values = kinds.Column("x", column, "date", "column 'x'", notes).typed()
+    assert kind == "date" and (values[:60] == months).all() and pd.isna(values[60])
+    assert "1 value treated as missing: 'A-01'" in notes[0]
+    column[:40] = "A-01"
+    with pytest.raises(UserError, match="column 'x' cannot be read as 'date'"):
+        kinds.Column("x", column, "date", "column 'x'", notes).typed()
 
 
 def test_years_of_two_digits_that_may_come_first_are_said():

@@ -404,6 +404,10 @@ def test_columns_of_any_type_can_be_dropped(tmp_path, name):
         frame, described = normalise.normalise(raw, source["columns"])
         assert [*described["columns"]] == ["x"] and frame.x.tolist()[:6] == [*range(6)]
         assert described["left_out"] == {"f": "the study drops it"}
+    other = str(tmp_path / "b.parquet")
+    pq.write_table(pa.table({"x": x, "y": y}), other)
+    with pytest.raises(UserError, match=r"^test: .* has no column 'f'"):  # it cannot be dropped
+        sources.check_test_file(other, path, "y")
     with pytest.raises(UserError, match=r"or drop it with 'columns: \{drop: \[x, f\]\}'$"):
         sources.check_file(path, "y", ["x"])
     pq.write_table(pa.table({"0": TYPES[name][0], "f": TYPES[name][0], "y": y}), path)

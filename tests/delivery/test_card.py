@@ -467,7 +467,7 @@ def test_the_page_has_one_unit_of_shares():
     tested.commonest = "a"
     said = card._headline(tested, found)
     assert said.startswith("Error on the test rows: 0.1667 (95 % interval 0.1106 to ")
-    assert said.endswith("; of always predicting 'a': 0.5.")
+    assert said.endswith("; always predicting 'a' would have 0.5.")
 
 
 def test_the_data_of_a_table_are_named(tmp_path):

@@ -25,6 +25,7 @@ from sklearn.utils.estimator_checks import (
 from sklearn.utils.validation import check_is_fitted
 
 import predict as predict_script
+from ensemble_search import table_search
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.split import load_inputs
 from ensemble_search.delivery import (
@@ -263,16 +264,18 @@ def test_rows_of_a_file_to_test_on(tmp_path):
             read(text)
 
 
-def test_columns_that_the_table_drops_may_hold_anything_in_a_file_to_test_on(tmp_path):
+def test_columns_that_are_not_needed_may_hold_anything_in_a_file_to_test_on(tmp_path):
     prepared = {
         "target": "y",
         **Preparation([Numbers("a", "numeric", {"a": 0.0})], ["a"]).to_json(),
     }
-    described = {"columns": [["a", "number"], ["tags", "", "", "dropped: the study drops it"]]}
     table = pd.DataFrame({"a": [1.0, 2.0], "tags": [["p"], ["q", "r"]], "y": ["u", "v"]})
     table.to_parquet(tmp_path / "rows.parquet")
-    found = own_rows.read(str(tmp_path / "rows.parquet"), prepared, described, ["u", "v"])
-    assert found.X.tolist() == [[1], [2]]
+    file = str(tmp_path / "rows.parquet")
+    assert own_rows.read(file, prepared, {}, ["u", "v"]).X.tolist() == [[1], [2]]
+    table_search._check_test(file, "y", {"columns": {"a": "numeric"}})
+    with pytest.raises(UserError, match=r"^--test: column 'tags' of .* holds list"):
+        table_search._check_test(file, "y", {"columns": {"tags": "categorical"}})
 
 
 def test_onnx_needs_a_member(root, tmp_path, monkeypatch):

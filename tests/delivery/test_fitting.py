@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from ensemble_search import fit
+from ensemble_search.data import sources
 from ensemble_search.delivery import fitting
 from ensemble_search.runtime.code_version import FACADE
 from ensemble_search.runtime.errors import UserError
@@ -79,7 +80,7 @@ def test_it_is_the_study_of_make_ensemble(notebook):
         ({"name": "con"}, "name: 'con' is a device's name on Windows; choose another"),
         ({"name": 1}, "name: 1 is not text"),
         ({"folder": None}, "folder: None is not text"),
-        ({"frame": FRAME.assign(a=1j)}, "frame: column 'a' has a value of type complex; only .*"),
+        ({"frame": FRAME.assign(a=1j)}, "frame: .* type complex; .* drop the column"),
         ({"frame": FRAME.assign(a=[object()] * 60)}, "frame: column 'a' has a value of type obj.*"),
         ({"frame": FRAME.assign(a=[(1, "x")] * 60)}, "frame: column 'a' has a value of type tup.*"),
         ({"columns": ["a"]}, "columns: give names by role, .*"),
@@ -144,8 +145,15 @@ def test_values_of_several_types_are_text(tmp_path):
     with pytest.raises(UserError, match=r"^frame: the text '.ud800' is not valid Unicode$"):
         frames.write(half, "y", "mine", "frame")
     frame["lists"] = [[1], [2], [3]]
-    with pytest.raises(UserError, match="column 'lists' holds lists or the like"):
+    frame["odd"] = [object(), 1, 2]
+    with pytest.raises(UserError, match=r"column 'lists' holds lists.* drop the column"):
         frames.write(frame, "y", "mine", "frame")
+    file = fitting._Frames(tmp_path, ["lists", "odd", "0"]).write(frame, "y", "mine", "frame")
+    found = pd.read_parquet(tmp_path / file)
+    assert found["lists"].isna().all() and found["odd"].isna().all()
+    assert found["0"].tolist()[:2] == ["1", "x"]
+    names = sources.check_file(str(tmp_path / file), "y", ["lists", "odd"])
+    assert names == [*map(str, frame)]
 
 
 def test_numbers_of_any_type_stay_numbers(tmp_path):

@@ -8,6 +8,7 @@ import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier, XGBRegressor
 
 from ensemble_search.learners.operators import Data
-from ensemble_search.predictor import members, stored
+from ensemble_search.predictor import ensemble, members, stored
 from ensemble_search.predictor.fields import Fields
 from ensemble_search.predictor.transformers import Groups
 from ensemble_search.runtime import plugins
@@ -439,3 +440,15 @@ def test_more_trees_than_a_model_has_are_rejected(tree):
     arrays["learner.value"] = np.ones((n, 3))
     with pytest.raises(UserError, match="has 262145 trees, more than 262144"):
         load((folder, described, arrays))
+
+
+def test_rows_that_a_member_cannot_predict_cost_a_line():
+    class Broken:
+        def predict(self, X):
+            raise ValueError("overflow")
+
+    manifest = {"task": "regression", "members": [{"evaluation": 3}]}
+    own = SimpleNamespace(manifest=manifest, members_=[Broken()], _n_outputs=1)
+    said = "the member of evaluation 3 cannot .* the training rows: predictions are .*: overflow"
+    with pytest.raises(ensemble.InvalidRows, match=f"^{said}$"):
+        ensemble.DeliveredRegressor.member_predictions(own, np.zeros((1, 2)))

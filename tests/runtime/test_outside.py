@@ -256,6 +256,19 @@ def test_entry_points_that_cannot_be_used(package, points, says):
         outside.use(["parts"])
 
 
+@pytest.mark.parametrize("more", [{"divisions": 5}, {"deliver": {"method": "Mine"}}])
+def test_an_ensemble_that_cannot_be_imported_hides_no_other_mistake(parts, more):
+    parts("parts/ensembles/broken.py", "import nothing_like_this\n")
+    ensembles, one = {"best": {"type": "broken"}}, {"mine": {"optimizer": "mine"}}
+    methods = {"Mine": {"search": "mine", "ensemble": "best"}}
+    about = {"searches": one, "ensembles": ensembles, "methods": methods, **more}
+    parts("study.yaml", study(["parts"], **about, report={"reference": "Yours"}))
+    with pytest.raises(UserError) as caught:
+        Jobs.load("study.yaml")
+    found = [line.split(": ")[1] for line in caught.value.problems]
+    assert found == ["ensembles.best", "report.reference"]
+
+
 def test_pages_are_found(parts):
     from ensemble_search.report import pages
 

@@ -31,6 +31,8 @@ def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metr
     found = short.look_at(str(file), "y", None)
     assert (found.rows, found.metric, found.classes) == (3 * len(values), metric, None)
     assert found.summary.endswith(f", minimising the {metric.replace('-', ' ')}")
+    if metric == "error":
+        assert short.look_at(str(file), "y", "auc").summary.endswith(", minimising 1 - AUC")
 
 
 def test_classes_or_amounts_must_be_said(tmp_path):
@@ -255,6 +257,21 @@ def test_columns_that_cannot_divide_the_rows(tmp_path, by, message):
     file.write_text("a,x,y\n" + "".join(f"{'pq'[i % 2]},{i / 2},{'uv'[i % 2]}\n" for i in range(9)))
     with pytest.raises(UserError, match=message):
         short.look_at(str(file), "y", None, {role: [name] for role, name in by.items()})
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({}, "^--target: no column beside the target 'y' is left"),
+        ({"drop": ["x"]}, "^--columns: drop: no column beside the target 'y' is left"),
+        ({"group": ["x"]}, "^--columns: no column beside the target 'y' is left"),
+    ],
+)
+def test_a_feature_is_needed(tmp_path, columns, message):
+    file = tmp_path / "t.csv"
+    file.write_text("x,y\n1,u\n2,v\n" if columns else "y\nu\nv\n")
+    with pytest.raises(UserError, match=message):
+        short.look_at(str(file), "y", None, columns)
 
 
 def test_how_rows_are_divided_is_said():

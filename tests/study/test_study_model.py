@@ -730,6 +730,14 @@ def test_columns_of_rows_that_the_study_cannot_use(columns, changes, message):
         model.check(content)
 
 
+def test_every_name_that_is_unknown_or_repeated_costs_one_line():
+    given = ["wein", "wein", "wein", "wine", "wine", "wni"]
+    with pytest.raises(UserError) as caught:
+        model.check(changed("deliver", {"method": "RS", "datasets": given}))
+    found = [re.findall("'(.*?)' is (.*?)[ ;]", line)[0] for line in caught.value.problems]
+    assert found == [("wein", "not"), ("wni", "not"), ("wein", "written"), ("wine", "written")]
+
+
 @pytest.mark.parametrize("settings", [{}, {"type": "nope"}])
 def test_a_column_of_rows_beside_an_ensemble_of_no_known_type(settings):
     content = changed("datasets/wine/columns", {"group": "ash"})

@@ -459,9 +459,9 @@ def test_a_file_of_test_rows_belongs_to_the_call(tmp_path, monkeypatch):
     search = automl.Search(SimpleNamespace(**options))
     search._write(1000)
     file = tmp_path / "results/mine/study.yaml"
-    for test in ("more.csv", ""):
+    for test, counted in (("more.csv", "1 test row,"), ("", "12 test rows,")):
         search = automl.Search(SimpleNamespace(**options | {"test": test}))
-        assert search.again
+        assert search.again and f"; with {counted} the reported" in search.summary
         search._write(1000)
         assert yaml.safe_load(file.read_text())["deliver"].get("test", "") == test
     for test, line in (

@@ -32,7 +32,7 @@ from ensemble_search.study.yaml_file import read_yaml
 SNAKEFILE = Path(__file__).resolve().parents[2] / "Snakefile"
 #: Minimum number of evaluations, however short the time is: the initial design and one more.
 LEAST = 13
-#: With fewer test rows, a fifth of all, there is a caution.
+#: With fewer test rows, a fifth of all unless they have their own file, there is a caution.
 FEW_TEST_ROWS = 50
 #: Columns that divide or weight the rows; each is an option.
 ROLES = {
@@ -65,22 +65,22 @@ def _python() -> str:
 
 def _check_test(file: str, target: str, described: dict[str, Any]) -> None:
     """Check that a file of test rows has the columns of the table."""
+    of_rows = described.get("of_rows", {})
+    needed = [*described["columns"], *(of_rows[r]["column"] for r in TESTED if r in of_rows)]
     try:
-        names = sources.check_file(file, target, described["left_out"])
+        names = sources.check_file(file, target, sources.unneeded(file, [*needed, target]))
     except UserError as error:
         raise UserError(
             *(f"--test: {line.removeprefix('file: ')}" for line in error.problems)
         ) from None
-    of_rows = described.get("of_rows", {})
-    needed = [*described["columns"], *(of_rows[r]["column"] for r in TESTED if r in of_rows)]
     if missing := [name for name in needed if name not in names]:
         raise UserError(f"--test: '{file}' has no column '{missing[0]}', which the table has")
 
 
-def _look_at_test(file: str, *about: Any) -> list[str]:
-    """Check the test rows as the delivery will, and return notes on them."""
+def _look_at_test(file: str, *about: Any) -> own_rows.OwnRows:
+    """Read and check the test rows as the delivery will."""
     try:
-        return [*own_rows.read(file, *about).notes]
+        return own_rows.read(file, *about)
     except UserError as error:
         lines = (re.sub("^(deliver[.]test|file): ", "", line) for line in error.problems)
         raise UserError(*(f"--test: {line}" for line in lines)) from None
@@ -159,15 +159,17 @@ class Search:
         own = (described[key] for key in ("columns", "asked", "read"))
         fitted = prepare.fit(table.frame.iloc[drawn["train"]], *own)
         self.columns = prepare.reading(described, *fitted)
-        self.notes = [*described["notes"]]
+        self.notes, test = [*described["notes"]], len(drawn["test"])
         if self.test:
             by = {role: column["column"] for role, column in described["of_rows"].items()}
-            about = {"by": by, "target": scale, "columns": self.columns}
+            about = {"by": by, "target": scale}
             prepared = {"target": options.target, **fitted[0].to_json()}
-            self.notes += _look_at_test(self.test, prepared, about, labels.tolist())
+            own_test = _look_at_test(self.test, prepared, about, labels.tolist())
+            self.notes += own_test.notes
+            test = len(own_test.labels)
         self.summary = f"{number_of(rows, 'row')}, {table.summary}, {self._parts(rows)}"
         self.summary += f"; {prepare.divided({role: columns[role][0] for role in columns})}"
-        if (test := len(drawn["test"])) < FEW_TEST_ROWS:
+        if test < FEW_TEST_ROWS:
             self.summary += (
                 f"; with {number_of(test, 'test row')}, the reported errors are uncertain"
             )

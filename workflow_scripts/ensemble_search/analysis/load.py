@@ -150,7 +150,7 @@ class Results:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Read ``readers.losses`` of an ensemble; they are not cached.
 
-        Missing, too, from results of older versions.
+        Results of older versions do not have them: Missing.
         """
         return readers.losses(self.ensemble_folder(dataset, search, ensemble, repeat))
 
@@ -205,10 +205,11 @@ def diversities(
 
 
 def load(study: Mapping[str, Any], results: Path) -> Results:
-    """Read all results in ``results/<study>``, and list missing and damaged files.
+    """Read all results of a study, and list missing and damaged files.
 
-    ``write.write`` rejects damaged files. ``study`` has ``study``, ``datasets``, ``searches``,
-    ``ensembles``, ``methods``, ``repeats`` and ``budget``.
+    ``results`` is the folder ``results/<study>``; ``study`` has ``study``, ``datasets``,
+    ``searches``, ``ensembles``, ``methods``, ``repeats`` and ``budget``. ``write.write`` rejects
+    damaged files.
     """
     study = dict(study)
     study["datasets"] = list(study["datasets"])

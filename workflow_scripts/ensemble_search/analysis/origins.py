@@ -62,7 +62,10 @@ def origins(manifests: pd.DataFrame) -> pd.DataFrame:
 
 
 def period(manifests: pd.DataFrame) -> tuple[str, str] | None:
-    """Return the dates when the first search started and the last finished: ``1 Jan 2025``."""
+    """Return when the first search started and the last finished, in UTC: ``2025-01-31 12:05``.
+
+    None if unknown.
+    """
     if not {"started", "finished"} <= set(manifests.columns):
         return None
     first, last = (

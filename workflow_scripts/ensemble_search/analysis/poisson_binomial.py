@@ -16,7 +16,7 @@ DIGITS = 6
 def of_labels(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Probability that a method errs less than another on a data set.
 
-    ``first`` and ``second`` are numbers of samples that only the first, and only the second, has
+    ``first`` and ``second`` are numbers of samples that only the first, and only the second, gets
     right; of any shape. Their shares, and that of all other samples, have a uniform prior:
     Dirichlet(1, 1, 1).
     """

@@ -187,7 +187,8 @@ class Column:
             dtype=bool,
         )
         for kind in [self.role] if self.role else READ:
-            found = READ[kind](words, np.where(absent, 0, weights))
+            least = {"months": LEAST} if self.role == "date" else {}
+            found = READ[kind](words, np.where(absent, 0, weights), **least)
             if not found or found[0].share < LEAST:
                 continue
             reading = self._decided(kind, found, dict(zip(words, weights.tolist(), strict=True)))

@@ -39,7 +39,7 @@ def fetch(
     ------
     UserError
         If the data set cannot be reached, does not exist, exceeds the limits, does not match the
-        pins, is damaged, or cannot be read as a classification data set.
+        pins, is damaged, cannot be read, or names no target among its columns.
     """
     with connected(how, beside) as server:
         what, cached = f"OpenML data set {number}", server.cache / "datasets" / str(number)

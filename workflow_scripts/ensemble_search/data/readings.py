@@ -29,7 +29,7 @@ def _number(thousands: str, decimal: str) -> re.Pattern:
 
 
 #: Thousands separator and decimal separator by name of the style. If a text fits several styles,
-#: they agree except for commas.
+#: they agree except for commas, and for points between groups of three digits.
 STYLES = {
     "numbers": ("", "."),
     "numbers with commas between thousands": (",", "."),
@@ -240,8 +240,8 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
     words may omit, or ``%`` or up to four letters after each number. ``words`` are distinct texts,
     ``weights`` how often each occurs.
 
-    Returns the readings with the largest share, with different values; none if nothing fits. Plain
-    numbers with decimal points are never ambiguous.
+    Returns the readings with the largest share, with different values; none if nothing fits. If all
+    words that count are plain numbers, their points are decimal.
     """
     found = []
     own = unit(words, weights)
@@ -256,24 +256,26 @@ def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
         values = [number(word, style) for word in words]
         fits = np.array([value is not None for value in values], dtype=bool)
         found.append(_reading(style, np.array(values, dtype="float64"), fits, weights))
-        if style == PLAIN and fits.all():
+        if style == PLAIN and found[-1].share == 1:
             break
     return _best(found)
 
 
-def dates(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
+def dates(words: Sequence[str], weights: np.ndarray, months: float = 1) -> list[Reading]:
     """Parse words as dates or dates with times, in every order that fits the largest share.
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
     two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or T,
     such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. Times with an offset are
-    converted to UTC. If all words are months of 1800 to 2199, such as 2020-12, they become the
-    first days of these: single ones may be anything.
+    converted to UTC. Months of 1800 to 2199, such as 2020-12, become their first days if they are
+    at least the share ``months``, by default all: single ones may be anything.
 
-    Parameters and result are as in :func:`numbers`.
+    The other parameters and the result are as in :func:`numbers`.
     """
     found = [_dates(style, words, weights) for style in DATES]
-    return _best([reading for reading in found if reading.style != MONTH or reading.share == 1])
+    return _best(
+        [reading for reading in found if reading.style != MONTH or reading.share >= months]
+    )
 
 
 def booleans(words: Sequence[str], weights: np.ndarray) -> list[Reading]:

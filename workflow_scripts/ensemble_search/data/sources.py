@@ -265,7 +265,11 @@ def check_test_file(file: str, test: str, target: str, drop: Collection[str] = (
     Errors are as in :func:`check_file`, or that they differ.
     """
     names = check_file(file, target, drop)
-    others = _of_test(check_file, test, target, drop)
+
+    def check(name: str, target: str, drop: Collection[str]) -> list[str]:
+        return check_file(name, target, [*drop, *unneeded(name, names)])
+
+    others = _of_test(check, test, target, drop)
     if FORMATS[extension(file)] != FORMATS[extension(test)]:
         raise UserError(f"test: '{test}' must be of the format of '{file}'")
     for one, two, here, there in ((test, file, others, names), (file, test, names, others)):
@@ -289,6 +293,21 @@ def check_file(name: str, target: str, drop: Collection[str] = ()) -> list[str]:
     path = _existing(name)
     header, _ = FORMATS[extension(path)]
     return header(path, target, **_dropping(path, drop))
+
+
+def unneeded(name: str, needed: Collection[str]) -> list[str]:
+    """List the columns of a Parquet file beside those needed, to drop them: any type may be theirs.
+
+    Empty for files of other formats, whose columns have no types. Errors are as in
+    :func:`from_file`.
+    """
+    path = _existing(name)
+    if not _dropping(path, needed):
+        return []
+    import pyarrow.parquet as pq
+
+    with readable(path, "Parquet"), path.open("rb") as stream:
+        return [name for name in pq.read_schema(stream).names if name not in needed]
 
 
 def _dropping(path: Path, drop: Collection[str]) -> dict[str, Collection[str]]:

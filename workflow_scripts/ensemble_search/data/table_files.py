@@ -326,7 +326,7 @@ def _extension(column: "pa.Field") -> str:
 
 
 def read_parquet(path: Path, target: str, drop: Collection[str] = ()) -> "pd.DataFrame":
-    """Read a Parquet file; columns in ``drop`` are not read and have missing values only."""
+    """Read a Parquet file; columns in ``drop`` have missing values only."""
     import pandas as pd
     import pyarrow as pa
     import pyarrow.parquet as pq

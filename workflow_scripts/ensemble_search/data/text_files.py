@@ -77,11 +77,13 @@ def below_title(
     """Describe the repair of a table whose columns are named below a title; else return ''.
 
     ``title`` is row 1. ``rows`` are those from number ``start`` on, as lines or as cells. One names
-    the columns if it has all of ``names``, and more cells that are not empty than row 1.
+    the columns if it has all of ``names``, and more cells that are not empty than row 1, counting
+    its first: it may be the empty name of an index.
     """
+    filled = 1 + sum(map(bool, title[1:]))
     for number, row in enumerate(islice(rows, TITLES), start):
         cells = _fields(row, separator(row, names)) if isinstance(row, str) else row
-        if {*names} <= {*cells} and sum(map(bool, title)) < sum(map(bool, cells)):
+        if {*names} <= {*cells} and filled < sum(map(bool, cells)):
             what = "line" if isinstance(row, str) else "row"
             return f"the names of the columns are in {what} {number}: remove what is above it"
     return ""

@@ -96,7 +96,7 @@ def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
     if tested.classes:
         said = (
             f"Error on the test rows: {amount(one.value)} (95 % interval {amount(one.low)} to "
-            f"{amount(one.high)}); of always predicting '{tested.commonest}': "
+            f"{amount(one.high)}); always predicting '{tested.commonest}' would have "
             f"{amount(one.baseline)}."
         )
     else:

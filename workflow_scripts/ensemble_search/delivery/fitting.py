@@ -77,8 +77,8 @@ def fit(
     minutes
         Wall-clock minutes of the search. The refit takes about a minute more for small data.
     metric
-        Loss to minimise. Default: ``error`` if the target is text or has few distinct numbers, else
-        ``squared-error``.
+        Loss to minimise. Default: ``error`` if the target is text or has at most 10 distinct
+        numbers, else ``squared-error``. Required for 11 to 100 distinct integers.
     group, time, fold, weight
         Names of columns that divide or weight the rows; see docs/deliver.md.
     columns
@@ -117,7 +117,8 @@ def fit(
     target, place = str(target), Path(folder).resolve()
     if not place.is_dir():
         raise ValueError(f"folder: there is no folder '{folder}'")
-    frames = _Frames(place)
+    given = {role: _names(names) for role, names in (columns or {}).items()}
+    frames = _Frames(place, given.get("drop"))
     try:
         if isinstance(frame, (str, Path)):
             file = _from(place, frame)
@@ -132,12 +133,12 @@ def fit(
     except UserError as error:
         frames.undo()
         raise ValueError(one_line(doors.written(str(error), "python"))) from None
-    given = {
+    arguments = {
         "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
         "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores, "name": name,
-        "columns": json.dumps({k: _names(v) for k, v in (columns or {}).items()}, default=str),
+        "columns": json.dumps(given, default=str),
     }  # fmt: skip
-    options = [f"--{key}={value}" for key, value in given.items() if value is not None]
+    options = [f"--{key}={value}" for key, value in arguments.items() if value is not None]
     state, status = place / "results" / name / "automl.json", -1
     before = _content(state)
     try:
@@ -171,10 +172,10 @@ def _content(file: Path) -> bytes | None:
 
 
 class _Frames:
-    """Frames written below ``results/`` in a folder."""
+    """Frames written below ``results/`` in a folder; columns in ``drop`` may hold anything."""
 
-    def __init__(self, place: Path):
-        self.place = place
+    def __init__(self, place: Path, drop: Any = ()):
+        self.place, self.drop = place, drop if isinstance(drop, list) else ()
         #: What was there before, by file; None if nothing was.
         self.before: dict[Path, bytes | None] = {}
 
@@ -186,7 +187,7 @@ class _Frames:
         """
         import pyarrow.parquet as pq
 
-        made = _table(frame, target, what)
+        made = _table(frame, target, what, self.drop)
         results, file = self.place / "results", Path("results", f"{name}.parquet")
         if _holds(self.place / file, made):
             return str(file)
@@ -212,8 +213,11 @@ class _Frames:
                 file.rmdir()
 
 
-def _table(frame: Any, target: str, what: str) -> Any:
-    """Convert a frame to an Arrow table; ``what`` is its argument."""
+def _table(frame: Any, target: str, what: str, drop: Collection[str] = ()) -> Any:
+    """Convert a frame to an Arrow table; ``what`` is its argument.
+
+    Of columns in ``drop``, values that cannot be written become missing ones.
+    """
     import pandas as pd
     import pyarrow as pa
 
@@ -229,8 +233,17 @@ def _table(frame: Any, target: str, what: str) -> Any:
         raise UserError(f"{key}: {where} has no column '{target}'; known: {known}")
     if not len(frame):
         raise UserError(f"{what}: it has no rows")
+
+    def written(column: str) -> Any:
+        try:
+            return _in_parquet(frame[column], what)
+        except UserError:
+            if column == target or column not in drop:
+                raise
+            return pa.nulls(len(frame))
+
     try:
-        return pa.table({column: _in_parquet(frame[column], what) for column in frame})
+        return pa.table({column: written(column) for column in frame})
     except UnicodeEncodeError as error:
         raise UserError(f"{what}: the text {error.object[:MOST]!r} is not valid Unicode") from None
 
@@ -269,7 +282,7 @@ def _in_parquet(column: "pd.Series", what: str) -> Any:
     if pa.types.is_nested(kind):
         raise UserError(
             f"{what}: column '{column.name}' holds lists or the like; a value has to be text, a "
-            "number, a boolean or a date"
+            "number, a boolean or a date: convert it, or drop the column"
         )
     return made
 
@@ -286,7 +299,7 @@ def _readable(column: "pd.Series", what: str) -> "pd.Series":
         if nameless or several or callable(value):
             raise UserError(
                 f"{what}: column '{column.name}' has a value of type {type(value).__name__}; "
-                "only numbers, booleans, dates and text can be used"
+                "only numbers, booleans, dates and text can be used: convert it, or drop the column"
             )
     truths = any(isinstance(value, (bool, np.bool_)) for value in present)
     if truths or not all(isinstance(value, (numbers.Real, Decimal)) for value in present):

@@ -48,7 +48,7 @@ def interval(
     groups, or the loss is extreme, the interval is Wilson's for as many: a share of n has the
     largest variance that an AUC with n rows in the smaller class can have (Birnbaum & Klose, 1957).
     The balanced error, a mean of independent shares, combines the intervals of these (Zou & Donner,
-    Statistics in Medicine 2008).
+    Statistics in Medicine 2008), without groups or weights.
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)

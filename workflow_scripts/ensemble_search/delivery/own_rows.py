@@ -55,8 +55,7 @@ def read(
     preparation = Preparation.from_json(prepared)
     others = [by[role] for role in ("group", "weight") if role in by]
     needed = [*preparation.names, *others]
-    unused = [row[0] for row in described.get("columns", ()) if row[0] not in needed]
-    raw = sources.from_file(file, target, drop=unused)
+    raw = sources.from_file(file, target, drop=sources.unneeded(file, [*needed, target]))
     frame = raw.frame
     for name in needed:
         if name not in frame:

@@ -16,7 +16,7 @@ from ensemble_search.report.plots.figures import REFERENCE, STYLE
 #: Studies that compare the options of users.
 QUESTIONS = {
     "verdict": "Which search makes the best ensemble?",
-    "verdict-libraries": "Searches of other libraries",
+    "verdict-libraries": "Which search of other libraries makes the best ensemble?",
     "rules": "Which ensemble of the same models is best?",
 }
 #: What the figure shows, for readers who cannot see it.

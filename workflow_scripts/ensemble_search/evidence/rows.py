@@ -300,9 +300,8 @@ def merge(
 ) -> list[dict[str, str]]:
     """Replace old rows of the same run by new ones, mark stale rows, and sort by :data:`KEY`.
 
-    Rows are stale if their numbers are not ``current`` (:func:`numbers`) or if they are from
-    another table than is ``there`` (:func:`tables`; empty by default); rows whose table is missing
-    are not.
+    Rows are stale if their numbers are not ``current`` (:func:`numbers`), or if their table is not
+    the one ``there`` (:func:`tables`; empty by default); rows whose table is missing are not.
     """
     merged = {tuple(row[key] for key in KEY): dict(row) for row in [*old, *new]}
     for row in merged.values():

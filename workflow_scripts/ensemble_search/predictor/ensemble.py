@@ -456,7 +456,7 @@ class _Delivered:
                 except ValueError as error:
                     raise InvalidRows(
                         f"the member of evaluation {listed['evaluation']} cannot predict these "
-                        f"rows, perhaps because of a number far from the training rows': {error}"
+                        f"rows, perhaps because of a number far from the training rows: {error}"
                     ) from error
         return [problem.compress(p) for p in predictions]
 
@@ -590,7 +590,7 @@ class DeliveredRegressor(_Delivered):
         Raises
         ------
         InvalidRows
-            If the ensemble has too few residuals for this coverage.
+            If the coverage is not between 0 and 1, or the ensemble has too few residuals for it.
         """
         found, half = self.predict(X), self._std * self.half_width(coverage)
         return np.column_stack([found, found - half, found + half])

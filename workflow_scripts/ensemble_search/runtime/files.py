@@ -44,7 +44,7 @@ def atomic(path: str | Path) -> Iterator[Path]:
     The folder of ``path`` is created if missing. If the block raises, the temporary file is removed
     and an existing ``path`` is unchanged. The next write of the same ``path`` removes temporary
     files of killed processes. Raises UserError if the system denies the write (full disk, no
-    permission): one line naming ``path``; as do the functions below, which write so.
+    permission): one line naming ``path``. So do the functions below that write files.
     """
     path = Path(path)
     temporary = _beside(path)

@@ -138,7 +138,7 @@ def make(kind: str, settings: Any, key: str, where: str) -> Any:
 
     ``settings`` has its name under ``key``, ``optimizer`` or ``type``, and its fields; ``kind`` is
     its folder. Raises UserError if the name is missing or unknown, or settings are unknown or
-    wrong: one line each, with ``where`` the settings are in the study.
+    wrong: one line each, which begins with ``where`` the settings are in the study.
     """
     from pydantic import ValidationError
 

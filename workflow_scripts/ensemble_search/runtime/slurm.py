@@ -89,7 +89,7 @@ def why_ended(message: str, log: str, memory_mb: int, minutes: int, rule: str) -
     """Explain in one line why SLURM ended or rejected a job; empty if ``message`` is not SLURM's.
 
     ``message`` is the plugin's, ``log`` the text of the job's SLURM log, and ``memory_mb`` and
-    ``minutes`` are what the job requested.
+    ``minutes`` are what the job, of this ``rule``, requested.
     """
     if found := re.search(r"sbatch failed.*? error message was '(.*?)'\.\n", message, re.DOTALL):
         lines = found[1].strip().splitlines() or ["no reason given"]

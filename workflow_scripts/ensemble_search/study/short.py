@@ -109,8 +109,8 @@ def look_at(
     try:
         roles.check_names(columns, names, target)
     except UserError as error:
-        said = (line.removeprefix("columns.") for line in error.problems)
-        own = tuple(f"{role}:" for role in OPTIONS)
+        said = (re.sub("^columns[.:] ?", "", line) for line in error.problems)
+        own = "target:", *(f"{role}:" for role in OPTIONS)
         raise UserError(
             *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
         ) from None
@@ -184,7 +184,9 @@ def look_at(
     groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
-    summary = f"'{target}': {what}, minimising the {plugins.load('metrics', metric).title}"
+    title = plugins.load("metrics", metric).title
+    title = title if title.startswith("1 - ") else f"the {title}"
+    summary = f"'{target}': {what}, minimising {title}"
     return Table(described["rows"], metric, summary, classes, groups, frame, described)
 
 

@@ -62,9 +62,10 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
 
 
 def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> Table:
-    """Show the coefficients of determination that correspond to squared ``ranks.final_errors``.
+    """Show the coefficients of determination that correspond to squared errors.
 
-    ``datasets`` and ``splits`` are those of ``Results``.
+    The errors are those of ``ranks.final_errors``; ``datasets`` and ``splits`` are those of
+    ``Results``.
     """
     errors = datasets.set_index("dataset")["mean_errors"]
     of_mean = [errors[name].get(splits[repeat], np.nan) for name, repeat in final.index]

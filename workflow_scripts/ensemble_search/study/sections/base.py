@@ -43,17 +43,16 @@ def plugin_problems(where: str, kind: str, name: str) -> Iterator[str]:
 def unknown(where: str, names: Iterable[str], study: Any, section: str) -> Iterator[str]:
     """Find names, given as ``where`` says, that are not in a section of the study."""
     known = list(getattr(study, section))
-    for name in names:
+    for name in dict.fromkeys(names):
         if name not in known:
             yield f"{where}: '{name}' is not among {section}; {nearest(name, known)}"
 
 
 def repeated(where: str, values: Sequence[Any]) -> Iterator[str]:
-    """Find the first value that is given twice."""
-    for place, value in enumerate(values):
-        if value in values[:place]:
-            yield f"{where}: '{value}' is written twice; keep one"
-            return
+    """Find values that are given twice."""
+    twice = (value for place, value in enumerate(values) if value in values[:place])
+    for value in dict.fromkeys(twice):
+        yield f"{where}: '{value}' is written twice; keep one"
 
 
 def check_task(made: Any, task: str | None, where: str) -> None:

@@ -30,9 +30,12 @@ def make(study: "Study", name: str):
 
 
 def refits(study: "Study", name: str) -> bool:
-    """Whether an ensemble refits pipelines; other sections say if there is no such ensemble."""
+    """Whether an ensemble refits pipelines; other checks say if there is no such ensemble."""
     kind = study.ensembles.get(name, {}).get(KEY)
-    return kind in plugins.available(KIND) and plugins.load(KIND, kind).refits
+    try:
+        return kind in plugins.available(KIND) and plugins.load(KIND, kind).refits
+    except UserError:  # :func:`make` says why, beside the other mistakes
+        return False
 
 
 def lacking(ensembles: Mapping[str, Mapping[str, Any]], split: Mapping[str, Any]) -> Iterator[str]:
