@@ -145,7 +145,8 @@ class Results:
 
         The columns are ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
         """
-        return self.once(_members, self.ensemble_folder(dataset, search, ensemble, repeat))
+        folder = self.ensemble_folder(dataset, search, ensemble, repeat)
+        return self.once(readers.members, folder).to_pandas()
 
     def sample_losses(
         self, dataset: str, search: str, ensemble: str, repeat: int
@@ -195,10 +196,6 @@ class Results:
         if key not in self._read:
             self._read[key] = read(*what)
         return self._read[key]
-
-
-def _members(folder: Path) -> pd.DataFrame:
-    return readers.members(folder).to_pandas()
 
 
 class Outdated(Exception):
