@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis import ranks, verdict, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.papers import agreement
@@ -31,7 +31,7 @@ def build(results: Results, publish) -> list[Section] | str:
             f"{results.reference}, the reference method, has no results that can be compared yet; "
             f"{seen.reference} stands in for it."
         )
-    parts.append(counts_table(tests, seen.reference, seen.losses, paired.about(results.splits)))
+    parts.append(counts_table(tests, seen.reference, seen.losses, verdict.reach(results.splits)))
     printed = agreement.values(results.study, "wilcoxon")
     if seen.reference == "DivBO" and set(printed) & set(seen.others):
         parts += agreement.caution(results.study, "wilcoxon")
