@@ -37,7 +37,7 @@ def build(results: Results, publish) -> list[Section] | str:
         Section(f"Within data sets: {reference} against each method", within),
         _parts(final, reference, losses, results.splits),
         _overfitting(results, seen, publish),
-        _reach(results, final[[reference]], losses),
+        _repeats(results, final[[reference]], losses),
     ]
 
 
@@ -243,7 +243,7 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
     return Section("How optimistic is the validation set?", [table, drawing])
 
 
-def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
+def _repeats(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     table = resolution(final, results.datasets.set_index("dataset")["test"])
     headings = {
         "error": losses.heading(f"test {losses.title}"),
