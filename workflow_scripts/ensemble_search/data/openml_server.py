@@ -98,7 +98,7 @@ def access(settings: Mapping[str, Any]) -> Access:
 
 
 def lacks_cache(how: OpenML) -> str:
-    """Say that the cache is not a folder; empty if it is one, or the client's own."""
+    """Describe a cache that is no folder; empty if it is one, or the client's own."""
     if how.cache is None or os.path.isdir(how.cache):
         return ""
     return f"openml.cache: there is no folder '{how.cache}'"
