@@ -24,7 +24,7 @@ from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.budget import Limits
-from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
+from ensemble_search.study.sections.names import TAKEN, is_name
 from ensemble_search.study.short import METRICS
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
             f"OUTPUT (--output): '{output}' already exists; remove it, or name another folder"
         )
     study = output.name
-    if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
+    if not is_name(study) or study.lower() in TAKEN:
         raise UserError(f"OUTPUT (--output): '{study}' cannot be the name of a study; {NAMED}")
     try:
         return _write_study(root, output, metric, fold)
@@ -84,7 +84,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     # Read twice, so that only one data set's predictions are in memory at a time.
     found = {name: replace(made, predictions={}) for name, made in foreign.read(root, fold)}
     for name, made in found.items():
-        if not re.match(NAME, name) or DEVICES.fullmatch(name):
+        if not is_name(name):
             raise UserError(f"'{made.folder}': '{name}' cannot be the name of a data set; {NAMED}")
         if twins := [other for other in found if other.lower() == name.lower() and other != name]:
             raise UserError(f"'{made.folder}': differs from '{twins[0]}' only in case; rename one")
