@@ -115,21 +115,6 @@ class Results:
         """Whether there are several splits."""
         return len(set(self.splits)) > 1
 
-    def random_errors(self) -> dict[str, np.ndarray]:
-        """Read the validation errors of the random configurations used to assess surrogates.
-
-        By data set, without failed ones; data sets without any are left out.
-        """
-        found = {}
-        for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
-            folder = layout.configurations(self.folder, self.study, dataset)
-            try:
-                table = self.once(readers.observations, folder, ("error",))
-            except Missing:
-                continue
-            found[dataset] = table["error"].to_pandas().dropna().to_numpy(float)
-        return found
-
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
         """Memory-map the stored predictions of a search for a part, ``validation`` or ``test``.
 

@@ -10,8 +10,7 @@ import pandas as pd
 from ensemble_search.analysis import ranks, verdict, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.papers import agreement
-from ensemble_search.report import paired
+from ensemble_search.papers import agreement, paired
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, cells, number
 

@@ -7,8 +7,7 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks, verdict, wilcoxon
 from ensemble_search.analysis.load import Results
-from ensemble_search.papers import variants
-from ensemble_search.report import paired
+from ensemble_search.papers import paired, variants
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.results import layout, readers

@@ -118,7 +118,7 @@ def _last(curve: pd.DataFrame) -> pd.Series:
 def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
     """Return the iteration, or full fit, from which the reference leads."""
     method = seen.reference
-    first = ranks.leads_from(curve, method)
+    first = leads_from(curve, method)
     if first is None:
         return f"{method} does not have the lowest average rank in {what} at the end."
     unit, last = curves.unit(seen.study), curve["iteration"].max()
@@ -168,3 +168,17 @@ def _ends(results: Results, seen: View, by_part: dict[str, pd.DataFrame]) -> Sec
     caption = "Average ranks at the end, ranked within each repeat"
     table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
     return Section("At the end", [*parts, table, *_beside(seen, by_part["validation"])])
+
+
+def leads_from(curves: pd.DataFrame, method: str) -> int | None:
+    """Return the iteration from which a method's average rank stays the lowest until the end.
+
+    ``curves`` come from ``ranks.rank_curves``; None if its rank is not the single lowest at the
+    end.
+    """
+    wide = curves.pivot(index="iteration", columns="method", values="rank").round(9)
+    ahead = wide[method] < wide.drop(columns=method).min(axis=1)
+    behind = ahead.index[~ahead]
+    if not ahead.iloc[-1]:
+        return None
+    return int(ahead.index[0] if behind.empty else ahead.index[ahead.index > behind[-1]][0])
