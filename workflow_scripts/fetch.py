@@ -29,7 +29,7 @@ def main() -> None:
     progress.addHandler(logging.StreamHandler())
     progress.setLevel(logging.INFO)
 
-    from ensemble_search.data import changes, normalise, openml_server, openml_tasks, sources
+    from ensemble_search.data import fetched, normalise, openml_server, openml_tasks, sources
 
     if arguments.suite is not None:
         tasks = openml_tasks.suite(arguments.suite, openml_server.access(arguments.openml))
@@ -44,7 +44,7 @@ def main() -> None:
         arguments.source.get("classes"),
     )
     normalise.write(frame, description, arguments.output)
-    if line := changes.remember(arguments.output, description):
+    if line := fetched.remember(arguments.output, description):
         print(f"DATA CHANGED: {one_line(line)}", flush=True)
     for note in description["notes"]:
         progress.info("note: %s", one_line(note))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import full_fits
+from ensemble_search.analysis import curves
 from ensemble_search.analysis.ranks import Comparison
 
 #: Of eight evaluations; their sum is 1/3, 2/3, 1, 2, 2 1/3, 2 2/3, 3 (but for rounding) and 4.
@@ -39,7 +39,7 @@ def compared():
 
 
 def test_scores_after_every_full_fit():
-    found = full_fits.over_budget(results({"fits": 3}), compared()).scores
+    found = curves.over_budget(results({"fits": 3}), compared()).scores
     wide = found.pivot(index="iteration", columns="method", values="test_error")
     assert wide.index.tolist() == [1, 2, 3]
     # After 1, 2 and 3 fits: the third, the fourth and, as the last, all evaluations.
@@ -49,6 +49,6 @@ def test_scores_after_every_full_fit():
 
 def test_other_budgets_are_left_alone():
     before = compared()
-    assert full_fits.over_budget(results({"evaluations": 8}), before) is before
-    assert full_fits.unit(study({"fits": 2})) == "full fit"
-    assert full_fits.unit(study({"seconds": 2.0})) == "iteration"
+    assert curves.over_budget(results({"evaluations": 8}), before) is before
+    assert curves.unit(study({"fits": 2})) == "full fit"
+    assert curves.unit(study({"seconds": 2.0})) == "iteration"

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from ensemble_search.data.changes import changed_files, content, remember
+from ensemble_search.data.fetched import changed_files, content, remember
 from ensemble_search.runtime.files import Unusable
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from ensemble_search.data import checks, normalise, prepare
-from ensemble_search.data.raw import Raw
+from ensemble_search.data.sources import Raw
 
 SETTINGS = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
 N = 1000

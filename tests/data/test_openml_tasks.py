@@ -157,7 +157,7 @@ def test_a_suite_is_listed_as_data_sets(server, tmp_path):
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert ended.stdout == ("datasets:\n  task-5: {openml_task: 5}\n  task-59: {openml_task: 59}\n")
     with pytest.raises(UserError, match="OpenML suite -1: ids are integers from 1 on"):
-        openml_tasks.suite(-1, openml_server.Access(server="no server is asked"))
+        openml_tasks.suite(-1, openml_server.Access())
     with pytest.raises(UserError, match=r"OpenML suite 98: .*Unknown dataset"):
         openml_tasks.suite(98, openml_server.Access(server=server.url, tries=1))
 

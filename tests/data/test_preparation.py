@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ensemble_search.data import normalise, prepare, readings, rows, sources, table_files
 from ensemble_search.data.cells import DAYS, FROM_BOOLEANS
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
-from ensemble_search.data.raw import Raw
+from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import MISSING
 from support import NO_COPIES, OPENML_COPIES

@@ -9,7 +9,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from ensemble_search.data import normalise, prepare
 from ensemble_search.data.preparation import Preparation
-from ensemble_search.data.raw import Raw
+from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 
 N = 300

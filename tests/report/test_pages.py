@@ -155,7 +155,7 @@ def rank_frame(**ranked: list[float]) -> pd.DataFrame:
 )
 def test_a_method_leads_from_where_its_rank_stays_the_lowest(mine, first):
     curves = rank_frame(A=mine, B=[3 - r for r in mine], C=[3] * 4)
-    assert ranks.leads_from(curves, "A") == first
+    assert rank_curves.leads_from(curves, "A") == first
 
 
 PAPER = {

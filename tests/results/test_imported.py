@@ -711,8 +711,8 @@ def test_other_mistakes_are_named(work):
         UserError, match=r"^METRIC \(--metric\): no metric is called 'best'; known: "
     ):
         imported.write(work / "own", work / "mine", "best")
-    for name in (".mine", "nul", "slurm"):
-        with pytest.raises(UserError, match=rf"'{name}' cannot be the name of a study"):
+    for name in (".mine", "nul", "slurm", "mine\n"):
+        with pytest.raises(UserError, match=rf"'{name.strip()}.*' cannot be the name of a study"):
             imported.write(work / "own", work / name)
     for name, said in (("con", r"'con' cannot be"), ("D", r"own/D': differs from 'd' only in")):
         shutil.copytree(work / "own/d", work / "own" / name)

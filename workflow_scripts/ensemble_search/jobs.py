@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ensemble_search.data.changes import changed_files, content
+from ensemble_search.data.fetched import changed_files, content
 from ensemble_search.data.sources import local_files, source_key
 from ensemble_search.evaluation import table as tables
 from ensemble_search.report import pages

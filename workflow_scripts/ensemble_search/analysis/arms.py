@@ -1,15 +1,9 @@
 """The arms of searches that distribute their evaluations among arms: rounds, and who took part."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.results import layout, readers
-from ensemble_search.runtime import files
-from ensemble_search.runtime.names import OBSERVATIONS
 
 RUN = ["dataset", "search", "repeat"]
 COLUMNS = [*RUN, "round", "arm", "evaluations", "dropped"]
@@ -30,9 +24,7 @@ def rounds(results: Results) -> pd.DataFrame:
     for run in results.manifests.reindex(columns=RUN).to_dict("records"):
         if run["search"] in without:
             continue
-        folder = layout.search_folder(results.folder, results.study, **run)
-        reasons = _reasons(results, folder)
-        if reasons:
+        if reasons := results.reasons(run, "surviving", "round", "arm"):
             rows += [{**run, **row} for row in _rounds(reasons)]
         else:
             without.add(run["search"])
@@ -63,18 +55,6 @@ def caveats(results: Results) -> list[str]:
         elif early:
             found.append(f"{name}: {turn}.")
     return found
-
-
-def _reasons(results: Results, folder: Path) -> list[dict]:
-    """Read round, arm and remaining arms of every suggestion; empty if the search has no arms."""
-    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
-    with files.reading(folder / OBSERVATIONS):
-        if not texts or "surviving" not in json.loads(texts[0]):
-            return []
-        return [
-            {"round": why["round"], "arm": why["arm"], "surviving": list(why["surviving"])}
-            for why in map(json.loads, texts)
-        ]
 
 
 def _rounds(reasons: list[dict]) -> list[dict]:

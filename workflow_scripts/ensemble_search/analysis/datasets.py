@@ -96,13 +96,19 @@ def _gone(described: Mapping[str, Any], split: Mapping[str, Any]) -> dict[str, s
     return {**described.get("left_out", {}), **here}
 
 
-def caveat(study: Mapping[str, Any]) -> str:
-    """Return a sentence that names data sets from the same source; empty if there are none."""
+def of_one_source(study: Mapping[str, Any]) -> list[list[str]]:
+    """Group the data sets by their sources: those of a group have the same test rows."""
     groups: dict[str, list[str]] = {}
     for name in study["datasets"]:
         source = study.get("sources", {}).get(name, name)
         groups.setdefault(json.dumps(source, sort_keys=True), []).append(name)
-    shared = [", ".join(names) for names in groups.values() if len(names) > 1]
+    return list(groups.values())
+
+
+def caveat(study: Mapping[str, Any]) -> str:
+    """Return a sentence that names data sets from the same source; empty if there are none."""
+    groups = of_one_source(study)
+    shared = [", ".join(names) for names in groups if len(names) > 1]
     if not shared:
         return ""
     return (

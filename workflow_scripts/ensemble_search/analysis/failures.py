@@ -5,7 +5,6 @@ import re
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
-from ensemble_search.results import readers
 from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import OK, STATUSES
 
@@ -107,9 +106,8 @@ def refits(results: Results) -> pd.DataFrame:
 def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> tuple[bool, bool]:
     """Whether a run's last ensemble lacks refits, and whether that of any iteration does."""
     parts = results.study["methods"][method]
-    folder = results.ensemble_folder(dataset, parts["search"], parts["ensemble"], repeat)
     try:
-        manifest = results.once(readers.ensemble, folder)
+        manifest = results.ensemble(dataset, parts["search"], parts["ensemble"], repeat)
     except Missing:
         return False, False
     last = bool(manifest.get("failed_refits"))

@@ -4,6 +4,7 @@ Methods of :class:`Results` that read a file raise Missing if it does not exist,
 is damaged.
 """
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,8 +20,9 @@ from ensemble_search.analysis import losses
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import layout, outdated, readers
-from ensemble_search.runtime.files import Missing, Unusable, check
+from ensemble_search.runtime.files import Missing, Unusable, check, reading
 from ensemble_search.runtime.names import CLASSIFICATION
+from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 
 if TYPE_CHECKING:
     from ensemble_search.analysis.ranks import Comparison
@@ -113,21 +115,6 @@ class Results:
         """Whether there are several splits."""
         return len(set(self.splits)) > 1
 
-    def random_errors(self) -> dict[str, np.ndarray]:
-        """Read the validation errors of the random configurations used to assess surrogates.
-
-        By data set, without failed ones; data sets without any are left out.
-        """
-        found = {}
-        for dataset in self.study["datasets"] if self.study.get("surrogates") else []:
-            folder = layout.configurations(self.folder, self.study, dataset)
-            try:
-                table = self.once(readers.observations, folder, ("error",))
-            except Missing:
-                continue
-            found[dataset] = table["error"].to_pandas().dropna().to_numpy(float)
-        return found
-
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
         """Memory-map the stored predictions of a search for a part, ``validation`` or ``test``.
 
@@ -143,7 +130,8 @@ class Results:
 
         The columns are ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
         """
-        return self.once(_members, self.ensemble_folder(dataset, search, ensemble, repeat))
+        folder = self.ensemble_folder(dataset, search, ensemble, repeat)
+        return self.once(readers.members, folder).to_pandas()
 
     def sample_losses(
         self, dataset: str, search: str, ensemble: str, repeat: int
@@ -153,6 +141,22 @@ class Results:
         Results of older versions do not have them: Missing.
         """
         return readers.losses(self.ensemble_folder(dataset, search, ensemble, repeat))
+
+    def ensemble(self, dataset: str, search: str, ensemble: str, repeat: int) -> dict[str, Any]:
+        """Read the ``ensemble.json`` of a run's ensemble."""
+        return self.once(readers.ensemble, self.ensemble_folder(dataset, search, ensemble, repeat))
+
+    def reasons(self, run: Mapping[str, Any], *keys: str) -> list[dict[str, Any]]:
+        """Read these keys of the reasons for a search's suggestions, where they have the first one.
+
+        ``run`` has the ``dataset``, ``search`` and ``repeat``. Raises Unusable also if a reason
+        lacks one of the other keys.
+        """
+        folder = layout.search_folder(self.folder, self.study, **run)
+        texts = self.once(readers.observations, folder, ("why",))["why"].to_pylist()
+        with reading(folder / OBSERVATIONS_FILE):
+            found = (json.loads(text) for text in texts)
+            return [{key: why[key] for key in keys} for why in found if keys[0] in why]
 
     def ensemble_folder(self, dataset: str, search: str, ensemble: str, repeat: int) -> Path:
         """Return the folder of an ensemble of a run."""
@@ -177,10 +181,6 @@ class Results:
         if key not in self._read:
             self._read[key] = read(*what)
         return self._read[key]
-
-
-def _members(folder: Path) -> pd.DataFrame:
-    return readers.members(folder).to_pandas()
 
 
 class Outdated(Exception):

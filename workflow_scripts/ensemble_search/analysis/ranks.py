@@ -132,19 +132,6 @@ def rank_curves(compared: Comparison, column: str) -> pd.DataFrame:
     return mean.rename_axis(columns="method").stack().rename("rank").reset_index()
 
 
-def leads_from(curves: pd.DataFrame, method: str) -> int | None:
-    """Return the iteration from which a method's average rank stays the lowest until the end.
-
-    ``curves`` come from :func:`rank_curves`; None if its rank is not the single lowest at the end.
-    """
-    wide = curves.pivot(index="iteration", columns="method", values="rank").round(9)
-    ahead = wide[method] < wide.drop(columns=method).min(axis=1)
-    behind = ahead.index[~ahead]
-    if not ahead.iloc[-1]:
-        return None
-    return int(ahead.index[0] if behind.empty else ahead.index[ahead.index > behind[-1]][0])
-
-
 def rank_intervals(final: pd.DataFrame) -> pd.DataFrame:
     """95 % intervals of average ranks of :func:`final_errors` by Student's t over the data sets.
 

@@ -25,9 +25,6 @@ class Verdict:
     #: with the leader, ``difference``, ``lower``, ``equal``, ``higher``, ``p``, ``p_holm`` (over
     #: data sets) and ``detectable`` (from ``effects.intervals``).
     summary: pd.DataFrame
-    #: The method with the lowest average rank; None if several share it, or there is nothing to
-    #: compare.
-    leader: str | None
 
 
 def verdict(
@@ -44,17 +41,18 @@ def verdict(
     final = ranks.final_errors(compared)
     summary = _summary(final, losses)
     if not compared.methods:
-        return Verdict("There are no results to compare yet.", [], summary, None)
+        return Verdict("There are no results to compare yet.", [], summary)
+    repeats = reach([splits[repeat] for repeat in compared.scores["repeat"].unique()])
     if len(compared.methods) == 1:
         only = compared.methods[0]
         text = (
             f"Only {only} has results, so there is nothing to compare: its mean test "
             f"{losses.title} is {losses.text(summary['error'].iloc[0])} over {_scope(compared)}."
         )
-        return Verdict(text, [_reach(compared, splits)], summary, None)
+        return Verdict(text, [repeats], summary)
     if compared.scores["test_error"].isna().all():
         text = "No method ever had a model: every evaluation failed. See Failures."
-        return Verdict(text, [_reach(compared, splits)], summary, None)
+        return Verdict(text, [repeats], summary)
     places = summary["rank"].round(9)
     leaders = list(places.index[places == places.iloc[0]])
     scope = f"{len(compared.methods)} methods"
@@ -66,8 +64,8 @@ def verdict(
         text = f"{listed(leaders)} share the lowest average rank in test {losses.title}, {rank}."
         means = ", ".join(f"{m} {losses.text(summary.loc[m, 'error'])}" for m in leaders)
         means = f"Their mean test {losses.plural} over the data sets: {means}."
-        sentences = [means, alone, _power(final), _reach(compared, splits)]
-        return Verdict(text, [s for s in sentences if s], summary, None)
+        sentences = [means, alone, _power(final), repeats]
+        return Verdict(text, [s for s in sentences if s], summary)
     leader = leaders[0]
     runners = list(places.index[places == places.iloc[1]])
     sure, claim, evidence = _sure(final, summary, leader, runners)
@@ -84,8 +82,8 @@ def verdict(
     sentences.append(_interval(summary, leader, len(compared.datasets)))
     if reference in compared.methods and reference not in (leader, *runners):
         sentences.append(_about(summary, leader, reference, losses))
-    sentences += [_power(final), _reach(compared, splits)]
-    return Verdict(headline, [s for s in sentences if s], summary, leader)
+    sentences += [_power(final), repeats]
+    return Verdict(headline, [s for s in sentences if s], summary)
 
 
 def _alone(leaders: list[str], single: Collection[str]) -> str:
@@ -273,21 +271,28 @@ def _power(final: pd.DataFrame) -> str:
     )
 
 
-def _reach(compared: Comparison, splits: Sequence[str]) -> str:
-    repeats = compared.scores["repeat"].unique()
-    used = len({splits[repeat] for repeat in repeats})
-    if used == len(repeats) > 1:
-        return "Every repeat has its own split, so the spread over repeats includes that of data."
+def reach(splits: Sequence[str]) -> str:
+    """Describe what tests over the repeats of a data set can show, from the split of each."""
+    repeats, used = len(splits), len(set(splits))
+    if repeats == 1:
+        return "With one repeat per data set, the spread over repeats is unknown."
+    if used == repeats:
+        return (
+            "Every repeat has its own split, so the spread over repeats includes that of data. "
+            "The splits share rows of one data set: tests over repeats generalise to other splits "
+            "of it, somewhat overconfidently, and not to other data."
+        )
     if used > 1:
         return (
-            f"The {len(repeats)} repeats of a data set cycle through {used} splits. Those on one "
+            f"The {repeats} repeats of a data set cycle through {used} splits. Those on one "
             "split share all rows, but tests over repeats treat all of them as independent: they "
             "are overconfident about other splits."
         )
     return (
-        "All repeats of a data set share one fixed split and differ only in the search's seed: the "
-        "spread and the tests over repeats reflect the randomness of the search, not what would "
-        "happen on other data or another split."
+        "All repeats of a data set share one fixed split and differ only in the search's seed: "
+        "tests over them show whether another run of the search would give the same order, but not "
+        "whether another split of the same data would, let alone other data. However many repeats "
+        "there are, the sampling error of the test part itself remains."
     )
 
 

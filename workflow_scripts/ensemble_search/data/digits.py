@@ -72,8 +72,8 @@ def exact(column: "pd.Series") -> "pd.Series":
 def losses(values: "pd.Series", rounded: tuple[int, str] | None, apart: str = "") -> list[str]:
     """Describe numbers that lose digits in double precision.
 
-    ``values`` are numbers or text as in their source, ``rounded`` as in ``raw.Raw``; ``apart`` is
-    added to what is said of integers.
+    ``values`` are numbers or text as in their source, ``rounded`` as in ``sources.Raw``; ``apart``
+    is added to what is said of integers.
     """
     said = []
     if lost := inexact(values):

@@ -43,7 +43,7 @@ class Column:
 
     ``name`` and ``values`` are as in its source; ``role`` is ``numeric``, ``categorical``, ``date``
     or ``text``, if the study assigns one; ``what`` is its place in errors. Notes for the user are
-    added to ``notes``. ``missing`` and ``rounded`` are those of this column in ``raw.Raw``.
+    added to ``notes``. ``missing`` and ``rounded`` are those of this column in ``sources.Raw``.
 
     :meth:`typed` sets ``read``: how values are read (``preparation.READ``), if the kind does not
     determine it.

@@ -12,8 +12,8 @@ from ensemble_search.data import digits, prepare, readings, roles
 from ensemble_search.data.cells import is_blank, short
 from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
 from ensemble_search.data.kinds import Column, counted, stands_for_missing, text
-from ensemble_search.data.raw import Raw
 from ensemble_search.data.rows import PARTS
+from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ensemble_search.data.openml_server import PERMANENT, Access, Failed, connected, parsed, short
-from ensemble_search.data.raw import Raw
+from ensemble_search.data.sources import Raw
 from ensemble_search.data.table_files import read_arff
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError

@@ -6,7 +6,6 @@ used.
 
 import contextlib
 import logging
-import math
 import os
 import re
 import shutil
@@ -14,15 +13,17 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urljoin, urlsplit
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.plugins import nearest
+from ensemble_search.runtime.plugins import explain
 
 log = logging.getLogger(__name__)
 
@@ -40,22 +41,45 @@ DESCRIPTION_MB = 10
 MAX_REDIRECTS = 5
 
 
-@dataclass(frozen=True)
-class Access:
-    """How OpenML is reached, as in a study's key ``openml``."""
+class OpenML(BaseModel):
+    """How OpenML is reached; none of this changes a result."""
 
-    #: Address of the XML interface; None: the client's, https://www.openml.org/api/v1/xml.
-    server: str | None = None
-    #: A filled cache folder of the client, read-only; None: the client's own.
-    cache: str | None = None
-    #: Attempts before the fetch fails.
-    tries: int = 5
-    #: Maximum size of a data set's file, unpacked, in megabytes (10^6 bytes).
-    max_mb: int = 2000
-    #: Maximum time for all attempts and the pauses between them.
-    max_seconds: float = 3600.0
-    #: Minimum average over ``timeout`` seconds, in kilobytes (10^3 bytes, unpacked) per second.
-    min_kb_per_second: float = 10.0
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    server: str | None = Field(None, description="address of another server's XML interface")
+    cache: str | None = Field(None, description="a filled cache folder of the openml client")
+    tries: int = Field(5, ge=1, description="attempts per download, with growing pauses in between")
+    max_mb: int = Field(
+        2000, ge=1, description="largest size of a data set's file, unpacked, in MB (10^6 bytes)"
+    )
+    max_seconds: float = Field(
+        3600,
+        gt=0,
+        description="largest number of seconds per data set, including all attempts and pauses",
+    )
+    min_kb_per_second: float = Field(
+        10,
+        gt=0,
+        description="an attempt fails if it is slower than this over a minute (kB of 10^3 bytes, "
+        "unpacked)",
+    )
+
+    @field_validator("server")
+    @classmethod
+    def _address(cls, server: str | None) -> str | None:
+        if server is not None and not ADDRESS.fullmatch(server):
+            raise ValueError("is not an address, such as https://openml.example.org/api/v1/xml")
+        return server
+
+    @field_validator("cache")
+    @classmethod
+    def _home(cls, folder: str | None) -> str | None:
+        return None if folder is None else os.path.expanduser(folder)
+
+
+class Access(OpenML):
+    """The settings of a study, and those that only tests change."""
+
     #: Seconds to pause after the first failed attempt; doubled after every further one, up to 60.
     pause: float = 1.0
     #: An attempt fails after this many seconds without a byte from the server.
@@ -63,31 +87,21 @@ class Access:
 
 
 def access(settings: Mapping[str, Any]) -> Access:
-    """Create an :class:`Access`; an unknown key or a wrong value raises UserError."""
-    if not isinstance(settings, Mapping):
-        raise UserError(f"openml: {settings!r} is not a mapping, such as {{tries: 5}}")
-    known = [f.name for f in fields(Access)]
-    for key, value in settings.items():
-        if key not in known:
-            raise UserError(f"openml: unknown key '{key}'; {nearest(key, known)}")
-        if key in ("server", "cache"):
-            right, wanted = value is None or isinstance(value, str), "text"
-        elif key in ("tries", "max_mb"):
-            right, wanted = type(value) is int and value >= 1, "an integer from 1"
-        else:
-            right = type(value) in (int, float) and 0 < value < math.inf
-            wanted = "a number above 0"
-        if not right:
-            raise UserError(f"openml.{key}: {value!r} is not {wanted}")
-    made = Access(**settings)
-    if made.server is not None and not ADDRESS.fullmatch(made.server):
-        raise UserError(
-            f"openml.server: {made.server!r} is not an address, such as "
-            "https://openml.example.org/api/v1/xml"
-        )
-    if made.cache is not None and not os.path.isdir(made.cache):
-        raise UserError(f"openml.cache: there is no folder '{made.cache}'")
+    """Create an :class:`Access`; UserError if a setting is wrong or the cache does not exist."""
+    try:
+        made = Access.model_validate(settings)
+    except ValidationError as error:
+        raise UserError(*explain(error, Access, "openml")) from None
+    if problem := lacks_cache(made):
+        raise UserError(problem)
     return made
+
+
+def lacks_cache(how: OpenML) -> str:
+    """Describe a cache that is no folder; empty if it is one, or the client's own."""
+    if how.cache is None or os.path.isdir(how.cache):
+        return ""
+    return f"openml.cache: there is no folder '{how.cache}'"
 
 
 class Failed(Exception):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ensemble_search.data import openml_client
 from ensemble_search.data.openml_server import Access, Failed, connected, parsed, short
-from ensemble_search.data.raw import Raw
+from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, TASKS
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ensemble_search.runtime.errors import UserError
 
 if TYPE_CHECKING:
-    from ensemble_search.data.raw import Raw
+    from ensemble_search.data.sources import Raw
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,20 @@ import json
 import re
 import stat
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ensemble_search.data import paper_sets, roles
-from ensemble_search.data.raw import Raw
 from ensemble_search.data.table_files import FORMATS, readable
 from ensemble_search.data.text_files import kind as extension
 from ensemble_search.data.text_files import stem
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 from ensemble_search.runtime.plugins import nearest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 KEYS = {
     "openml": {"openml", "version", "md5", "target", "columns", "classes", "task"},
@@ -40,6 +42,35 @@ BUNDLED: dict[str, tuple[str, ...]] = {
     "iris": (CLASSIFICATION,),
     "wine": (CLASSIFICATION,),
 }
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A data set as in its source."""
+
+    #: All columns, including the target, of shape (n_rows, n_features + 1).
+    frame: "pd.DataFrame"
+    #: Name of the target column.
+    target: str
+    #: Name of the data set in the source.
+    name: str
+    #: The source without pins and absolute paths, as in ``dataset.json``.
+    source: dict[str, Any]
+    #: OpenML's version, and MD5 of the ARFF or of the user's file; None if not applicable.
+    version: int | None = None
+    md5: str | None = None
+    #: Columns that the source does not mark as features (row ids), with the reason.
+    ignored: dict[str, str] = field(default_factory=dict)
+    #: Words that the source's reader treated as missing, with counts, by column.
+    missing: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: Number of fractions that lost digits when read, and the first of them, by column.
+    rounded: dict[str, tuple[int, str]] = field(default_factory=dict)
+    #: Columns of a CSV file that are text because of a value that is not a number.
+    worded: list[str] = field(default_factory=list)
+    #: Notes for the user on how it was read.
+    notes: list[str] = field(default_factory=list)
+    #: Roles of columns (``data.roles``) that the source assigns, such as the folds of a task.
+    roles: dict[str, list[str]] = field(default_factory=dict)
 
 
 def source_kind(source: Mapping[str, Any], where: str = "source") -> str:

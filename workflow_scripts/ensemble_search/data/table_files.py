@@ -1,6 +1,6 @@
 """Readers of CSV, Parquet, ARFF and Excel files; errors name the file and what is wrong with it.
 
-The ``attrs`` of a frame that is read are fields of ``raw.Raw``.
+The ``attrs`` of a frame that is read are fields of ``sources.Raw``.
 """
 
 import csv

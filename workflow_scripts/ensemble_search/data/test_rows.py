@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from ensemble_search.data.raw import Raw
+from ensemble_search.data.sources import Raw
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ensemble_search.analysis.verdict import listed
-from ensemble_search.evidence import markdown
+from ensemble_search.report.tables import markdown
 from ensemble_search.results import outdated
 from ensemble_search.runtime import plugins
 from ensemble_search.search.budget import UNITS
@@ -111,7 +111,7 @@ def _methods(study: Mapping[str, Any]) -> list[str]:
         "A method is a search and the ensemble built from its evaluations. Settings are listed if "
         "they are not the defaults, or differ between the study's searches or ensembles.",
         "",
-        *markdown.table(["method", "search", "ensemble"], rows),
+        *markdown(["method", "search", "ensemble"], rows),
     ]
 
 

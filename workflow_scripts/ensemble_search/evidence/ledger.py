@@ -8,14 +8,14 @@ from pathlib import Path
 
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
-from ensemble_search.evidence import findings, markdown, measured
+from ensemble_search.evidence import findings, measured
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.rows import Evidence
 from ensemble_search.papers import claims
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.printed import PAPERS, inconsistencies
 from ensemble_search.report.plots.figures import publish
-from ensemble_search.report.tables import number
+from ensemble_search.report.tables import markdown, number
 from ensemble_search.runtime import files
 
 #: Names of the papers.
@@ -97,7 +97,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             )
         counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
         head = ["the paper claims", "where", "study", "verdict", "found here"]
-        sections += ["", f"## {NAMES[paper]}", "", *markdown.table(head, lines)]
+        sections += ["", f"## {NAMES[paper]}", "", *markdown(head, lines)]
         sections += ["", *_own_numbers(paper)]
     return "\n".join(
         [
@@ -109,7 +109,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
             *_questions(evidence),
             "## The papers' claims",
             "",
-            *markdown.table(["paper", "claims", *VERDICTS], counts),
+            *markdown(["paper", "claims", *VERDICTS], counts),
             "",
             *DEFINITIONS,
             *sections,
@@ -173,9 +173,7 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
         "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Detectable* is "
         "explained below.",
         "",
-        *markdown.table(
-            ["question", "difference", "mean", "interval", "detectable", "study"], lines
-        ),
+        *markdown(["question", "difference", "mean", "interval", "detectable", "study"], lines),
         "",
     ]
 
@@ -250,5 +248,5 @@ def _own_numbers(paper: str) -> list[str]:
         "What follows from the paper's own numbers (*contradicts*: a statement cannot be true; "
         "*qualifies*: it means less than it seems to, or is unlikely):",
         "",
-        *markdown.table(head, lines),
+        *markdown(head, lines),
     ]

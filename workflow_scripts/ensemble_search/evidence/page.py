@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, effects, losses
-from ensemble_search.evidence import design, markdown, measured
+from ensemble_search.evidence import design, measured
 from ensemble_search.evidence import rows as evidence
+from ensemble_search.report.tables import markdown
 from ensemble_search.runtime import files
 
 #: Names of the measures in ``measured``.
@@ -147,7 +148,7 @@ def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> 
     return [
         f"## Test {shown.plural}{unit}",
         "",
-        *markdown.table(
+        *markdown(
             ["data set", "repeats", *errors.columns],
             [
                 [name, str(repeats[name]), *(f"{v:.{shown.digits}f}" for v in errors.loc[name])]
@@ -197,7 +198,7 @@ def _differences(
         f"at 5 %{impossible}). "
         f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
-        *markdown.table(
+        *markdown(
             ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows
         ),
     ]
@@ -229,7 +230,7 @@ def _searches(table: pd.DataFrame, methods: Sequence[str]) -> list[str]:
         "ensemble, over the last fifth of a search; members of the final ensemble; failed "
         "evaluations; CPU seconds to fit, and wall-clock seconds to suggest.",
         "",
-        *markdown.table(
+        *markdown(
             ["method", "min. diversity", "members", "failed", "fit s", "suggest s"],
             [
                 [name, f"{m.iloc[0]:.3f}", *(f"{value:.1f}" for value in m.iloc[1:])]
@@ -256,7 +257,7 @@ def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
         "fitted on that number of observations, on unseen configurations. Measures of designs are "
         "means over their sizes.",
         "",
-        *markdown.table(
+        *markdown(
             ["data set", "method", "repeats", *(NAMES[name] for name in shown)],
             [
                 [*key, str(sizes[key])]

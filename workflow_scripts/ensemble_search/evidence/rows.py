@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import full_fits, load
+from ensemble_search.analysis import curves, load
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.evaluation import table
@@ -184,7 +184,7 @@ def rows(
     divided = {key: " ".join(map(text, losses)) for key, losses in divided}
     made = []
     every = Comparison(found.scores, found.methods, [], [], 0)
-    in_order = full_fits.over_budget(found, every).scores.sort_values("iteration")
+    in_order = curves.over_budget(found, every).scores.sort_values("iteration")
     for key, scores in in_order.groupby(["dataset", "method", "repeat"], observed=True):
         dataset, method, repeat = key
         run = runs.loc[(dataset, study["methods"][method]["search"], repeat)]

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis import ranks, verdict, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.papers import agreement
-from ensemble_search.report import paired
+from ensemble_search.papers import agreement, paired
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, cells, number
 
@@ -128,7 +127,7 @@ def _family(results: Results, family: list[str], say, printed, suffix: str) -> l
         against = differences(compared, base, column)
         parts.append(error_table(table, part, compared.losses, suffix, against))
         if column == "test_error":
-            parts += _tests(compared, base, suffix, paired.about(results.splits))
+            parts += _tests(compared, base, suffix, verdict.reach(results.splits))
             if compared.losses.is_error:
                 parts += printed_significance(entry, set(names.values()))
     if not compared.losses.is_error:

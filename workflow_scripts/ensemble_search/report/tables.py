@@ -1,6 +1,6 @@
-"""Tables, written as CSV (numbers), as LaTeX with booktabs, and on the page (text)."""
+"""Tables, written as CSV (numbers), as LaTeX with booktabs, in Markdown, and on the page (text)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,12 @@ def write(table: Table, folder: Path) -> None:
     for suffix, content in ((".csv", text), (".tex", latex(table))):
         with files.atomic(folder / f"{table.name}{suffix}") as temporary:
             temporary.write_text(content, encoding="utf-8")
+
+
+def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Write the lines of a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 #: Characters that LaTeX would treat as commands, and those that its basic fonts lack.

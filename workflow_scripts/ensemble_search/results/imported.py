@@ -13,22 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.data.normalise import SMALLEST_CLASS
-from ensemble_search.data.split import Inputs
-from ensemble_search.evaluation import table as tables
 from ensemble_search.problems import tasks
 from ensemble_search.problems.combination import rounded
 from ensemble_search.problems.regression import LARGEST
-from ensemble_search.results import foreign
+from ensemble_search.results import foreign, tables
 from ensemble_search.results.foreign import Predictions
 from ensemble_search.runtime import files, names, plugins
 from ensemble_search.runtime.errors import UserError, printable
-from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, OK, PARTS, PREDICTIONS
+from ensemble_search.runtime.names import CONFIGURATION, OK
 from ensemble_search.spaces._looked_up import LookedUp
 from ensemble_search.study.sections.budget import Limits
-from ensemble_search.study.sections.names import DEVICES, NAME, TAKEN
-from ensemble_search.study.sections.split import Split
+from ensemble_search.study.sections.names import TAKEN, is_name
 from ensemble_search.study.short import METRICS
 
 if TYPE_CHECKING:
@@ -44,8 +40,6 @@ PLACES = 1e-13
 #: fewer models, the study has random search only.
 LEAST, MOST = 6, 200
 ALGORITHM = "algorithm"
-#: Roles of the data's columns.
-ROLES = {"part": ["part"]}
 NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', the first a letter or digit"
 
 
@@ -73,7 +67,7 @@ def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) ->
             f"OUTPUT (--output): '{output}' already exists; remove it, or name another folder"
         )
     study = output.name
-    if not re.match(NAME, study) or DEVICES.fullmatch(study) or study.lower() in TAKEN:
+    if not is_name(study) or study.lower() in TAKEN:
         raise UserError(f"OUTPUT (--output): '{study}' cannot be the name of a study; {NAMED}")
     try:
         return _write_study(root, output, metric, fold)
@@ -90,7 +84,7 @@ def _write_study(root: Path, output: Path, metric: str | None, fold: int) -> lis
     # Read twice, so that only one data set's predictions are in memory at a time.
     found = {name: replace(made, predictions={}) for name, made in foreign.read(root, fold)}
     for name, made in found.items():
-        if not re.match(NAME, name) or DEVICES.fullmatch(name):
+        if not is_name(name):
             raise UserError(f"'{made.folder}': '{name}' cannot be the name of a data set; {NAMED}")
         if twins := [other for other in found if other.lower() == name.lower() and other != name]:
             raise UserError(f"'{made.folder}': differs from '{twins[0]}' only in case; rename one")
@@ -306,15 +300,6 @@ def configurations(
     ]
 
 
-def split_of(file: Path, task: str) -> tuple[Inputs, dict[str, Any], int]:
-    """Split data written by :func:`write`: inputs and split as ``make_split``, number of rows."""
-    source = {"file": str(file), "target": "label", "columns": ROLES}
-    frame, about = normalise.normalise(sources.read(source, {}), ROLES, task)
-    settings = {**Split().settings, "seed": Split().seed}
-    inputs, _, split = prepare.make_split(frame, about, settings)
-    return inputs, split, about["rows"]
-
-
 def _write(
     name: str, made: Predictions, output: Path, metric: str, space: LookedUp, stem: str
 ) -> tuple[dict[str, Any], np.ndarray, list[str]]:
@@ -339,9 +324,9 @@ def _write(
     }
     file = output / "data" / f"{name}.parquet"
     files.write_parquet(file, pa.table(columns))
-    source = {"file": str(file), "target": "label", "columns": ROLES}
+    source = {"file": str(file), "target": "label", "columns": tables.ROLES}
     try:
-        inputs, split, found = split_of(file, made.task)
+        inputs, split, found = tables.split_of(file, made.task)
     except UserError as error:
         raise UserError(f"'{made.folder}': {error}") from None
     if found != sum(sizes):
@@ -404,11 +389,7 @@ def _write(
         rows[CONFIGURATION + h["name"]] = [own.get(h["name"]) for own in values]
     types = {name: pa.string() for name in ("status", "error_type", "message")}
     table = pa.table({key: pa.array(own, types.get(key)) for key, own in rows.items()})
-    folder = output / "tables" / name / "fixed"
-    files.write_parquet(folder / OBSERVATIONS, table)
-    for target, part in zip(PREDICTIONS, PARTS, strict=True):
-        files.write_npy(folder / target, stored[part])
-    about = {
+    conditions = {
         "dataset": name,
         "metric": metric,
         "data": inputs.checksum(),
@@ -416,13 +397,8 @@ def _write(
         "limits": Limits().model_dump(),
         "threads": 1,
         "versions": {},
-        "entries": len(values),
-        "status": {status: statuses.count(status) for status in sorted({*statuses})},
-        "fit_seconds": float(np.sum(measured["fit_seconds"])),
-        "machines": [],
-        "files": files.checksums(folder, tables.FILES),
     }
-    files.write_json(folder / tables.MANIFEST, about)
+    tables.store(output / "tables" / name / "fixed", table, stored, conditions, [])
     if half := int((failed & ~(lacking["validation"] & lacking["test"])).sum()):
         notes.append(f"models without validation or test predictions, treated as failed: {half}")
     return source, np.array([loss for loss in losses if loss is not None]), notes

@@ -1,24 +1,31 @@
 """Tables made from finished searches; see ``evaluation.table``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data.split import checked_inputs
+from ensemble_search.data import normalise, prepare, sources
+from ensemble_search.data.split import Inputs, checked_inputs
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.problems import tasks
-from ensemble_search.results import imported, layout, readers
+from ensemble_search.results import layout, readers
 from ensemble_search.runtime import files, plugins
 from ensemble_search.runtime.errors import UserError, printable
 from ensemble_search.runtime.names import CONFIGURATION, OBSERVATIONS, PARTS, PREDICTIONS
 from ensemble_search.search.journal import differences
 from ensemble_search.search.progress import duration
+from ensemble_search.study.sections.split import Split
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Keys of the fingerprints that the searches of a table share.
 CONDITIONS = ("data", "space", "limits", "threads", "versions")
+#: Roles of the columns of the data that ``imported`` writes.
+ROLES = {"part": ["part"]}
 
 
 def build(folders: Sequence[Path], output: Path) -> None:
@@ -63,21 +70,41 @@ def build(folders: Sequence[Path], output: Path) -> None:
     whole = pa.concat_tables(kept, promote_options="default")
     count = pa.array(range(1, whole.num_rows + 1))
     whole = whole.set_column(whole.column_names.index("iteration"), "iteration", count)
-    files.write_parquet(output / OBSERVATIONS, whole)
+    stored = {part: np.concatenate(own) for part, own in predictions.items()}
+    conditions = {"dataset": first["dataset"], "metric": first["metric"], **_common(first)}
+    store(output, whole, stored, conditions, sorted({*map(_processor, manifests)}))
+
+
+def store(
+    folder: Path,
+    table: "pa.Table",
+    predictions: Mapping[str, np.ndarray],
+    conditions: Mapping[str, Any],
+    machines: Sequence[str],
+) -> None:
+    """Write the files of a table; ``table.json`` has the ``conditions`` and a summary."""
+    files.write_parquet(folder / OBSERVATIONS, table)
     for name, part in zip(PREDICTIONS, PARTS, strict=True):
-        files.write_npy(output / name, np.concatenate(predictions[part]))
-    statuses = whole["status"].to_pylist()
+        files.write_npy(folder / name, predictions[part])
+    statuses = table["status"].to_pylist()
     about = {
-        "dataset": first["dataset"],
-        "metric": first["metric"],
-        **_common(first),
-        "entries": whole.num_rows,
+        **conditions,
+        "entries": table.num_rows,
         "status": {status: statuses.count(status) for status in sorted(set(statuses))},
-        "fit_seconds": sum(whole["fit_seconds"].to_pylist()),
-        "machines": sorted({_processor(manifest) for manifest in manifests}),
-        "files": files.checksums(output, tables.FILES),
+        "fit_seconds": float(sum(table["fit_seconds"].to_pylist())),
+        "machines": machines,
+        "files": files.checksums(folder, tables.FILES),
     }
-    files.write_json(output / tables.MANIFEST, about)
+    files.write_json(folder / tables.MANIFEST, about)
+
+
+def split_of(file: Path, task: str) -> tuple[Inputs, dict[str, Any], int]:
+    """Split data written by ``imported``: inputs and split as ``make_split``, number of rows."""
+    source = {"file": str(file), "target": "label", "columns": ROLES}
+    frame, about = normalise.normalise(sources.read(source, {}), ROLES, task)
+    settings = {**Split().settings, "seed": Split().seed}
+    inputs, _, split = prepare.make_split(frame, about, settings)
+    return inputs, split, about["rows"]
 
 
 def describe(root: Path) -> Iterator[str]:
@@ -132,7 +159,7 @@ def checked(folder: Path) -> tuple[tables.Table, bool]:
     data = folder / "../../../data" / f"{dataset}.parquet"
     try:
         made_elsewhere = data.is_file() and not splits.exists()
-        inputs = imported.split_of(data, task)[0] if made_elsewhere else checked_inputs(splits)
+        inputs = split_of(data, task)[0] if made_elsewhere else checked_inputs(splits)
     except UserError:  # missing or damaged: not the table's fault
         return table, False
     if inputs.checksum() != table.manifest["data"]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
+from ensemble_search.data.openml_server import OpenML
 from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION
@@ -25,7 +26,7 @@ from ensemble_search.study.sections import (
 )
 from ensemble_search.study.sections.base import SEED, Section
 from ensemble_search.study.sections.budget import Budget, Limits, problems_of_repeats
-from ensemble_search.study.sections.datasets import Dataset, OpenML
+from ensemble_search.study.sections.datasets import Dataset
 from ensemble_search.study.sections.deliver import Deliver
 from ensemble_search.study.sections.evaluation import Evaluation, Tables
 from ensemble_search.study.sections.further import AutoGluon, Spread, Surrogates

@@ -9,7 +9,7 @@ from ensemble_search.data import roles, sources, text_files
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
-from ensemble_search.study.sections.names import DEVICES, NAME
+from ensemble_search.study.sections.names import DEVICES, NAME, is_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ def name_of(file: str, name: str | None) -> str:
     if name and DEVICES.fullmatch(name):
         raise UserError(f"--name: '{name}' is a device's name on Windows; choose another")
     name = name or re.sub(r"[^A-Za-z0-9._-]+", "-", text_files.stem(file)).strip("-._")[:64]
-    if not re.match(NAME, name) or DEVICES.fullmatch(name):
+    if not is_name(name):
         raise UserError(f"--name: '{file}' gives no name for its results; choose one")
     return name
 

@@ -121,17 +121,6 @@ def merged(base: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
 class _Loader(yaml.SafeLoader):
     """YAML's safe loader, with a one-line message for invalid or duplicate keys, invalid values."""
 
-    levels = 0
-
-    def compose_node(self, parent, index):
-        self.levels += 1
-        if self.levels > LEVELS:
-            line = self.peek_event().start_mark.line + 1
-            raise UserError(f"line {line}: nested too deeply: more than {LEVELS} levels")
-        node = super().compose_node(parent, index)
-        self.levels -= 1
-        return node
-
     def get_single_node(self):
         node = super().get_single_node()
         _check_extent(node)  # before merged keys (<<) are copied
@@ -240,6 +229,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read: {reason}{near}") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
+    except RecursionError:
+        raise UserError(f"{path}: nested too deeply: more than {LEVELS} levels") from None
     except (ValueError, OverflowError):  # from chr(), for "\UFFFFFFFF"
         raise UserError(f"{path}: not valid YAML: a character beyond Unicode") from None
     except yaml.reader.ReaderError as error:
@@ -281,7 +272,7 @@ def _typed(value: Any) -> Any:
     try:
         node = yaml.compose(value, Loader=_Loader)
         read = yaml.load(value, Loader=_Loader)  # noqa: S506
-    except (yaml.YAMLError, UserError, ValueError, OverflowError):
+    except (yaml.YAMLError, UserError, ValueError, OverflowError, RecursionError):
         return value
     # No comments, tags or document markers: "#1" and "5 #" are text.
     if (node.value if isinstance(node, yaml.ScalarNode) else "") != value.strip():

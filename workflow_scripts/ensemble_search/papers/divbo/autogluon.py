@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis import ranks, verdict, wilcoxon
 from ensemble_search.analysis.load import Results
-from ensemble_search.papers import variants
-from ensemble_search.report import paired
+from ensemble_search.papers import paired, variants
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.results import layout, readers
@@ -82,7 +81,7 @@ def _tests(results: Results, compared: ranks.Comparison, finished: pd.DataFrame)
         f"{NAME}'s number is treated as fixed: the test says whether a method's repeats lie to one "
         "side of this one run, not what another run with another seed would have given. It also "
         f"assumes that their {results.losses.plural} are symmetric about the median.",
-        paired.about(results.splits),
+        verdict.reach(results.splits),
     ]
     if wilcoxon.smallest_p(repeats) > wilcoxon.ALPHA:
         notes.append(

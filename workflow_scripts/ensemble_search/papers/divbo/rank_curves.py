@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ensemble_search.analysis import full_fits, ranks
+from ensemble_search.analysis import curves, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import agreement, variants
 from ensemble_search.report.plots import curve_figures, figures
@@ -26,9 +26,9 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results, least=2)
     if isinstance(seen, str):
         return seen
-    losses, unit = seen.losses, full_fits.unit(results.study)
-    over = full_fits.over_budget(results, seen.compared)
-    curves = {part: ranks.rank_curves(over, c) for part, c in COLUMNS.items()}
+    losses, unit = seen.losses, curves.unit(results.study)
+    over = curves.over_budget(results, seen.compared)
+    by_part = {part: ranks.rank_curves(over, c) for part, c in COLUMNS.items()}
     text = (
         f"At every {unit} the methods are ranked within each repeat of each data set, and the "
         f"ranks are averaged over all {seen.compared.runs} repeats; ties share their ranks, so "
@@ -41,14 +41,14 @@ def build(results: Results, publish) -> list[Section] | str:
         text += f" {curve_figures.FRAMES}"
     drawings = [
         _draw(part, curve, f"Average rank in {part} {losses.title} over {unit}s", seen, publish)
-        for part, curve in curves.items()
+        for part, curve in by_part.items()
     ]
     sections = [Section(f"Average ranks over {unit}s", [text, *drawings])]
     among = [m for m in post_hoc(results.study) if m in seen.compared.methods]
     if len(among) > 1:
-        section, curves[POST_HOC] = _post_hoc(results, among, seen, publish)
+        section, by_part[POST_HOC] = _post_hoc(results, among, seen, publish)
         sections.append(section)
-    return [*sections, _ends(results, seen, curves)]
+    return [*sections, _ends(results, seen, by_part)]
 
 
 def _sum(k: int) -> str:
@@ -57,8 +57,8 @@ def _sum(k: int) -> str:
 
 def _post_hoc(results: Results, among: list[str], seen: View, publish):
     """Rank the post-hoc designs among themselves, as Figure 4c does."""
-    compared = full_fits.over_budget(results, results.comparison(among))
-    unit = full_fits.unit(results.study)
+    compared = curves.over_budget(results, results.comparison(among))
+    unit = curves.unit(results.study)
     loss = f"test {seen.losses.title}"
     curve = ranks.rank_curves(compared, "test_error")
     others = [m for m in seen.compared.methods if m not in compared.methods]
@@ -99,7 +99,7 @@ def _draw(
     name: str, curve: pd.DataFrame, title: str, seen: View, publish, methods=None
 ) -> figures.Drawing:
     ends = ", ".join(f"{m} {r:.2f}" for m, r in _last(curve).items())
-    methods, unit = methods or seen.compared.methods, full_fits.unit(seen.study)
+    methods, unit = methods or seen.compared.methods, curves.unit(seen.study)
     return publish(
         curve_figures.rank_lines(curve, methods, seen.look, seen.losses, unit),
         name,
@@ -118,10 +118,10 @@ def _last(curve: pd.DataFrame) -> pd.Series:
 def _lead(curve: pd.DataFrame, seen: View, what: str) -> str:
     """Return the iteration, or full fit, from which the reference leads."""
     method = seen.reference
-    first = ranks.leads_from(curve, method)
+    first = leads_from(curve, method)
     if first is None:
         return f"{method} does not have the lowest average rank in {what} at the end."
-    unit, last = full_fits.unit(seen.study), curve["iteration"].max()
+    unit, last = curves.unit(seen.study), curve["iteration"].max()
     when = f"from {unit} {first} of {last} on" if first < last else f"only at the last {unit}"
     return f"{method} has the lowest average rank in {what} {when}."
 
@@ -139,9 +139,9 @@ def _beside(seen: View, curve: pd.DataFrame) -> list[str]:
     return [lead, second]
 
 
-def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Section:
+def _ends(results: Results, seen: View, by_part: dict[str, pd.DataFrame]) -> Section:
     printed = agreement.values(results.study, "validation-rank")
-    last = {part: _last(curve) for part, curve in curves.items()}
+    last = {part: _last(curve) for part, curve in by_part.items()}
     order = last["validation"].index
     rows = []
     for method in order:
@@ -167,4 +167,18 @@ def _ends(results: Results, seen: View, curves: dict[str, pd.DataFrame]) -> Sect
         parts = agreement.caution(results.study, "validation-rank")
     caption = "Average ranks at the end, ranked within each repeat"
     table = Table("last", caption, columns, rows, pd.DataFrame(data), notes)
-    return Section("At the end", [*parts, table, *_beside(seen, curves["validation"])])
+    return Section("At the end", [*parts, table, *_beside(seen, by_part["validation"])])
+
+
+def leads_from(curves: pd.DataFrame, method: str) -> int | None:
+    """Return the iteration from which a method's average rank stays the lowest until the end.
+
+    ``curves`` come from ``ranks.rank_curves``; None if its rank is not the single lowest at the
+    end.
+    """
+    wide = curves.pivot(index="iteration", columns="method", values="rank").round(9)
+    ahead = wide[method] < wide.drop(columns=method).min(axis=1)
+    behind = ahead.index[~ahead]
+    if not ahead.iloc[-1]:
+        return None
+    return int(ahead.index[0] if behind.empty else ahead.index[ahead.index > behind[-1]][0])

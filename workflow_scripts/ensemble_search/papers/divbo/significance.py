@@ -2,11 +2,10 @@
 
 import pandas as pd
 
-from ensemble_search.analysis import ranks, wilcoxon
+from ensemble_search.analysis import ranks, verdict, wilcoxon
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.papers import agreement
-from ensemble_search.report import paired
+from ensemble_search.papers import agreement, paired
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells
 from ensemble_search.report.view import view
@@ -31,7 +30,7 @@ def build(results: Results, publish) -> list[Section] | str:
             f"{results.reference}, the reference method, has no results that can be compared yet; "
             f"{seen.reference} stands in for it."
         )
-    parts.append(counts_table(tests, seen.reference, seen.losses, paired.about(results.splits)))
+    parts.append(counts_table(tests, seen.reference, seen.losses, verdict.reach(results.splits)))
     printed = agreement.values(results.study, "wilcoxon")
     if seen.reference == "DivBO" and set(printed) & set(seen.others):
         parts += agreement.caution(results.study, "wilcoxon")

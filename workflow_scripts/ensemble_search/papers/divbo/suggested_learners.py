@@ -10,6 +10,8 @@ from ensemble_search.analysis.losses import Losses
 from ensemble_search.papers import agreement
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, cells, number
+from ensemble_search.results import layout, readers
+from ensemble_search.runtime.files import Missing
 
 TITLE, ORDER = "Validation {losses} of suggestions", 60
 PAPER = "Table 3 of Shen et al. (2022)"
@@ -21,7 +23,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if table.empty:
         return "no search has finished"
     losses = results.losses
-    random = results.random_errors()
+    random = _random_errors(results)
     table["beaten"] = beaten(table, random)
     parts: list = [
         "How good a search's suggestions are as single learners, including the initial random "
@@ -37,6 +39,22 @@ def build(results: Results, publish) -> list[Section] | str:
     if random:
         sections.append(Section("Against random configurations", [_shares(table, random, losses)]))
     return sections
+
+
+def _random_errors(results: Results) -> dict[str, np.ndarray]:
+    """Read the validation errors of the random configurations used to assess surrogates.
+
+    By data set, without failed ones; data sets without any are left out.
+    """
+    found = {}
+    for dataset in results.study["datasets"] if results.study.get("surrogates") else []:
+        folder = layout.configurations(results.folder, results.study, dataset)
+        try:
+            table = results.once(readers.observations, folder, ("error",))
+        except Missing:
+            continue
+        found[dataset] = table["error"].to_pandas().dropna().to_numpy(float)
+    return found
 
 
 def _table(table: pd.DataFrame, losses: Losses) -> Table:

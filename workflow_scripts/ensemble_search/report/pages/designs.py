@@ -1,17 +1,11 @@
 """How far designs that searches draw by k-DPPs are from uniform draws."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Table, cells, number
-from ensemble_search.results import layout, readers
-from ensemble_search.runtime import files
-from ensemble_search.runtime.names import OBSERVATIONS
 
 TITLE, ORDER = "Designs drawn by k-DPPs", 175
 HEADINGS = {
@@ -84,21 +78,12 @@ def drawn(results: Results) -> pd.DataFrame:
     rows = []
     where = ["dataset", "search", "repeat"]
     for run in results.manifests.reindex(columns=where).to_dict("records"):
-        folder = layout.search_folder(results.folder, results.study, **run)
-        rows += [{**run, **why} for why in _reasons(results, folder)]
-    table = pd.DataFrame(rows, columns=[*where, *KEYS])
+        rows += [{**run, **why} for why in results.reasons(run, "log_det", *KEYS)]
+    table = pd.DataFrame(rows, columns=[*where, *KEYS]).astype(dict.fromkeys(KEYS, float))
     draws = table.groupby(list(table.columns), sort=False).size().rename("points").reset_index()
     draws.insert(3, "draw", draws.groupby(where, sort=False).cumcount() + 1)
-    spread = draws["spread"].astype(float).replace(0, np.nan)
+    spread = draws["spread"].replace(0, np.nan)
     return draws.assign(distance=(draws["log_det"] - draws["uniform_log_det"]) / spread)
-
-
-def _reasons(results: Results, folder: Path) -> list[dict[str, float]]:
-    """Read the reasons of a search's suggestions made by a k-DPP."""
-    texts = results.once(readers.observations, folder, ("why",))["why"].to_pylist()
-    with files.reading(folder / OBSERVATIONS):
-        reasons = [json.loads(text) for text in texts]
-        return [{key: float(why[key]) for key in KEYS} for why in reasons if "log_det" in why]
 
 
 def by_search(draws: pd.DataFrame) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import curves, deliverables, full_fits, origins, wall_clock
+from ensemble_search.analysis import curves, deliverables, origins, wall_clock
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.analysis.times import duration
@@ -34,8 +34,8 @@ def build(results: Results, publish) -> list[Section] | str:
     seen = view(results)
     if isinstance(seen, str):
         return seen
-    scores, losses = full_fits.over_budget(results, seen.compared).scores, seen.losses
-    unit = full_fits.unit(results.study)
+    scores, losses = curves.over_budget(results, seen.compared).scores, seen.losses
+    unit = curves.unit(results.study)
     table = deliverables.deliverables(results)
     recorded = origins.recorded(results.manifests)
     over = {part: curves.error_curves(scores, f"{part}_error") for part in ("test", "validation")}

@@ -8,7 +8,6 @@ from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.problems.member_diversity import DECOMPOSITIONS, MEASURES
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, number
-from ensemble_search.results import layout, readers
 from ensemble_search.runtime.files import Missing
 from ensemble_search.runtime.names import CLASSIFICATION, PARTS
 
@@ -169,9 +168,8 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
 
 def _read(results: Results, method: str, dataset: str, repeat: int) -> dict | None:
     parts = results.study["methods"][method]
-    run = {"dataset": dataset, "search": parts["search"], "repeat": repeat}
-    folder = layout.path(results.folder, layout.ENSEMBLE, **run, ensemble=parts["ensemble"])
     try:
-        return results.once(readers.ensemble, folder).get("diversity")
+        run = dataset, parts["search"], parts["ensemble"], repeat
+        return results.ensemble(*run).get("diversity")
     except Missing:
         return None

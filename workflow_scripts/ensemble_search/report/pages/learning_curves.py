@@ -1,13 +1,11 @@
 """Learning curves over parts of the training rows, chosen in several ways."""
 
-import json
-
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from ensemble_search.analysis import ranks
+from ensemble_search.analysis import datasets, ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.data.subsets import kernel
@@ -127,11 +125,8 @@ def curves(results: Results) -> pd.DataFrame:
         rows are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (for training),
         ``repeat``, ``test_error``. Without rows if no source has two parts.
     """
-    parts, sources = results.study.get("train_rows", {}), results.study.get("sources", {})
-    groups: dict[str, list[str]] = {}
-    for name in results.study["datasets"]:
-        groups.setdefault(json.dumps(sources.get(name), sort_keys=True), []).append(name)
-    curves = [g for g in groups.values() if sum(name in parts for name in g) > 1]
+    parts, groups = results.study.get("train_rows", {}), datasets.of_one_source(results.study)
+    curves = [g for g in groups if sum(name in parts for name in g) > 1]
     source = {name: group[0] for group in curves for name in group}
     final = ranks.final_errors(results.compared)
     long = final.melt(ignore_index=False, var_name="method", value_name="test_error").reset_index()

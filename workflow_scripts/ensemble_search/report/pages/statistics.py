@@ -10,8 +10,7 @@ from ensemble_search.analysis import components, effects, ranks, wilcoxon
 from ensemble_search.analysis.friedman import friedman
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
-from ensemble_search.analysis.verdict import p_is, p_value
-from ensemble_search.report import paired
+from ensemble_search.analysis.verdict import p_is, p_value, reach
 from ensemble_search.report.overview_tables import DETECTABLE
 from ensemble_search.report.plots import charts
 from ensemble_search.report.section import Section
@@ -31,14 +30,14 @@ def build(results: Results, publish) -> list[Section] | str:
     final = ranks.final_errors(compared)
     errors = ranks.means(final)
     over = _over_datasets(errors, reference, losses)
-    within = _within_datasets(final, reference, losses, paired.about(results.splits))
+    within = _within_datasets(final, reference, losses)
     return [
         _friedman(errors, seen, publish),
         Section(f"Over data sets: {reference} against each method", over),
         Section(f"Within data sets: {reference} against each method", within),
         _parts(final, reference, losses, results.splits),
         _overfitting(results, seen, publish),
-        _reach(results, final[[reference]], losses),
+        _repeats(results, final[[reference]], losses),
     ]
 
 
@@ -128,7 +127,7 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     return [Table("over-data-sets", caption, columns, rows, data, notes)]
 
 
-def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about: str) -> list:
+def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> list:
     tests = effects.within_datasets(final, reference)
     pairs = int(tests["pairs"].max())
     if pairs < 2:
@@ -153,7 +152,6 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses, about:
         f"{number_of(others, 'comparison')} on the same data set. If no method differed from "
         f"{reference}, up to {wilcoxon.ALPHA * len(tests):.2g} of the {len(tests)} unadjusted "
         "tests would be significant by chance.",
-        about,
         f"Cliff's delta: chance that a random repeat of the method has a higher {losses.title} "
         f"than a random repeat of {reference}, minus the chance of a lower one; mean over data "
         "sets. Large: above 0.474 (Romano et al., 2006). The CSV has every data set.",
@@ -245,33 +243,7 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
     return Section("How optimistic is the validation set?", [table, drawing])
 
 
-def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
-    repeats, splits = len(results.splits), len(set(results.splits))
-    if splits == repeats > 1:
-        text = (
-            "Every repeat draws its own training, validation and test rows, so the spread over "
-            "repeats covers the search's randomness and the split. It still applies to these data "
-            "sets only, and repeats share rows, so tests over them are slightly overconfident."
-        )
-    elif splits > 1:
-        text = (
-            f"The {repeats} repeats of a data set cycle through {splits} splits: those on one "
-            "split use the same training, validation and test rows, and differ only in the "
-            "search's seed. They can show whether another run of the search on the same splits "
-            f"would give the same order. What other splits would give is known from {splits} "
-            "splits only, however many repeats there are; tests over repeats treat repeats as "
-            "independent, and are overconfident about it."
-        )
-    elif repeats == 1:
-        text = "With one repeat per data set, the spread over repeats is unknown."
-    else:
-        text = (
-            f"The {repeats} repeats of a data set use the same training, validation and test rows "
-            "and differ only in the search's seed. They can show whether another run of the search "
-            "on this split would give the same order, but not whether another split of the same "
-            "data would, let alone other data. However many repeats there are, the sampling error "
-            "of the test part itself remains."
-        )
+def _repeats(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     table = resolution(final, results.datasets.set_index("dataset")["test"])
     headings = {
         "error": losses.heading(f"test {losses.title}"),
@@ -297,7 +269,7 @@ def _reach(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     columns = ["data set", *(headings[c] for c in table.columns)]
     caption = f"How much the test {losses.title} of {final.columns[0]} varies"
     shown = Table("resolution", caption, columns, rows, table.reset_index(), notes)
-    return Section("What can repeats show?", [text, shown])
+    return Section("What can repeats show?", [reach(results.splits), shown])
 
 
 def _share(r: float, reference: str, method: str) -> str:

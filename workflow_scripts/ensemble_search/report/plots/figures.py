@@ -141,30 +141,10 @@ def _write_png(figure: Figure, path: Path) -> None:
     canvas = FigureCanvasAgg(figure)
     with mpl.rc_context(STYLE):
         canvas.draw()
-    image = _few_colours(np.asarray(canvas.buffer_rgba())[:, :, :3])
+    image = Image.fromarray(np.asarray(canvas.buffer_rgba())[:, :, :3])
+    # Other methods of Pillow mix the colours of thin lines.
+    image = image.quantize(SHADES, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     image.save(path, format="png", dpi=(DPI, DPI))
-
-
-def _few_colours(pixels: np.ndarray) -> Image.Image:
-    """Reduce an image to its most frequent colours; uint8, of shape (height, width, 3).
-
-    Colours that only differ in the last three bits are merged. Pillow's own ways to reduce colours
-    mix those of thin lines.
-    """
-    levels = pixels.reshape(-1, 3).astype(np.uint16) >> 3
-    codes = levels[:, 0] << 10 | levels[:, 1] << 5 | levels[:, 2]
-    counts = np.bincount(codes)
-    found = np.flatnonzero(counts)
-    found = found[np.argsort(-counts[found], kind="stable")]
-    sums = [np.bincount(codes, weights=channel)[found] for channel in pixels.reshape(-1, 3).T]
-    colours = np.transpose(sums) / counts[found, None]
-    palette = colours[:SHADES].round()
-    nearest = np.square(colours[:, None] - palette).sum(axis=2).argmin(axis=1)
-    numbers = np.zeros(len(counts), dtype=np.uint8)
-    numbers[found] = nearest
-    image = Image.fromarray(numbers[codes].reshape(pixels.shape[:2]), mode="P")
-    image.putpalette(palette.astype(np.uint8).tobytes())
-    return image
 
 
 def _svg(figure: Figure) -> bytes:

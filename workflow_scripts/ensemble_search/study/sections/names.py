@@ -20,6 +20,11 @@ TAKEN = {"data": "the downloads", "slurm": "the logs of SLURM"}
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
+def is_name(name: str) -> bool:
+    """Whether a name can be that of a folder, on all systems."""
+    return re.fullmatch(NAME, name) is not None and not DEVICES.fullmatch(name)
+
+
 def problems(study: "Study") -> Iterator[str]:
     """Check that names are unique as folder names, even if case is ignored."""
     names = {"study": [study.study]}

@@ -1,7 +1,5 @@
 """Tests over the repeats of each data set, as tables and in words."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from ensemble_search.analysis import wilcoxon
@@ -11,25 +9,6 @@ from ensemble_search.report.tables import Cell, Table, by_method
 
 #: Outcomes of tests, from the perspective of the method in question.
 LETTER = {"better": "B", "same": "S", "worse": "W"}
-
-
-def about(splits: Sequence[str]) -> str:
-    """Describe what tests over repeats of a data set can show, from the split of every repeat."""
-    used = len(set(splits))
-    if used == 1:
-        return (
-            "All repeats have the same test rows: the tests generalise to other seeds of the "
-            "search on this split, not to other rows or data."
-        )
-    if used < len(splits):
-        return (
-            f"The repeats share {used} splits: the tests generalise to other seeds on these "
-            "splits, and are overconfident about other rows."
-        )
-    return (
-        "The repeats' splits share rows of one data set: the tests generalise to other splits of "
-        "it, somewhat overconfidently, and not to other data."
-    )
 
 
 def table(name: str, caption: str, tests: pd.DataFrame, notes: list[str], losses: Losses) -> Table:
