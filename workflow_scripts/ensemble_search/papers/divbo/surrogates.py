@@ -139,13 +139,14 @@ def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
     if printed:
         note += (
             f" Printed: {agreement.source('kendall-tau')}, at {OBSERVATIONS} observations; the "
-            "paper does not say which of the two questions it asked about pairs, so its figure "
-            "stands beside both."
+            "paper does not say which of the two questions about pairs it asked, so its number is "
+            "shown for both."
         )
     notes = [
         note,
-        "All repeats share the configurations and the split of the data; others would differ by "
-        "more than the deviation over repeats, so no agreement or difference is claimed.",
+        "All repeats share the configurations and the split of the data. With others, the numbers "
+        "would differ by more than the deviation over repeats, so no agreement with the paper, and "
+        "no difference from it, is claimed.",
     ]
     columns = ["data set", "question", "surrogate", *map(str, sizes)]
     columns += ["printed"] if printed else []
