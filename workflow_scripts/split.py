@@ -1,4 +1,11 @@
-"""Split a fetched data set and prepare it for the searches."""
+"""Split a fetched data set and prepare it for the searches.
+
+By hand, after ``fetch.py``:
+
+    python workflow_scripts/split.py --dataset results/data/openml-772 \\
+        --output results/mine/splits/quake/fixed \\
+        --settings '{"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}'
+"""
 
 import argparse
 import json

@@ -17,9 +17,10 @@ AGREES, DIFFERS, INCOMPARABLE = "agrees", "differs", "cannot be compared"
 #: Marks in the cells of a table.
 MARKS = {AGREES: "≈", DIFFERS: "≠", INCOMPARABLE: ""}
 HOW = (
-    "First figure: ours; in parentheses: the paper's. ≈ they agree: at most two standard errors "
-    "apart (counting both sets of repeats and the part of the data, which was drawn differently); "
-    "≠ they differ; no mark: they cannot be compared. Methods are matched by name."
+    "The first number is ours, the one in parentheses the paper's. ≈: they agree, that is, differ "
+    "by at most two standard errors (of both sets of repeats and of the test rows, which were "
+    "drawn differently); ≠: they differ; no mark: they cannot be compared. Methods are matched by "
+    "name."
 )
 
 

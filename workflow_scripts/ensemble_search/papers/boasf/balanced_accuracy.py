@@ -18,8 +18,8 @@ PRINTED = {
     "logistic-regression-hpo": "logistic-regression",
 }
 CAUTION = (
-    "The paper's figures are for orientation only: its searches ran for hours, on other splits, "
-    "and some of what it prints cannot be right"
+    "The paper's figures are only for orientation: its searches ran for hours, on other splits, "
+    "and some printed numbers cannot be right"
 )
 
 

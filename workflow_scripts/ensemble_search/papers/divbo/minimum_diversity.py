@@ -25,8 +25,8 @@ WHAT = {
         "Minimum diversity",
         "Diversity (Eq. 3 of the paper, on the validation rows) between the learner suggested at "
         "an iteration and the most similar member of the previous iteration's ensemble; mean over "
-        "repeats, without failed evaluations. Near 0: the search repeats what its ensemble has. "
-        "With bags, the member is the pipeline that was refitted.",
+        "repeats, without failed evaluations. Values near 0 mean that the search repeats what its "
+        "ensemble has. For diverse bagging, the member is the pipeline that was refitted.",
         "minimum diversity",
     ),
     "average": (

@@ -34,8 +34,8 @@ def build(results: Results, publish) -> list[Section] | str:
         f"ranks are averaged over all {seen.compared.runs} repeats; ties share their ranks, so "
         f"{_sum(len(seen.compared.methods))}. The tables over data sets rank mean "
         f"{losses.plural} instead, so their averages differ. Validation {losses.title} is the "
-        "best observed so far, "
-        f"and ensembles are fitted to it: go by the test {losses.title}."
+        "best observed so far, and optimistic, because ensembles are fitted to it: judge methods "
+        f"by the test {losses.title}."
     )
     if len(seen.compared.methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"

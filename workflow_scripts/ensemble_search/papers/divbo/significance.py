@@ -28,7 +28,7 @@ def build(results: Results, publish) -> list[Section] | str:
     if seen.reference != results.reference:
         parts.append(
             f"{results.reference}, the reference method, has no results that can be compared yet; "
-            f"{seen.reference} stands in for it."
+            f"methods are compared with {seen.reference} instead."
         )
     parts.append(counts_table(tests, seen.reference, seen.losses, verdict.reach(results.splits)))
     printed = agreement.values(results.study, "wilcoxon")
@@ -61,8 +61,8 @@ def counts_table(
         "two-sided, p ≤ 0.05, zero differences dropped, not adjusted for multiple tests). Same: "
         "not significant, or mean and signed ranks point in different directions.",
         about,
-        f"Searches and ensembles select by validation {losses.title}, so it is optimistic: go by "
-        f"the test {losses.title}.",
+        f"Searches and ensembles select by validation {losses.title}, so it is optimistic: judge "
+        f"methods by the test {losses.title}.",
     ]
     first = next(iter(tests.values()))
     notes.append(

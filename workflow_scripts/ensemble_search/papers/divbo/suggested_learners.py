@@ -88,8 +88,8 @@ def _beside(results: Results, table: pd.DataFrame) -> Table | None:
         rows.append(cells(line["search"], line["dataset"], ours, theirs, *texts))
     columns = ["search", "data set", "ours", "printed", "beats random, %", "printed"]
     notes = [
-        f"Printed: {agreement.source('suggested-error')}. It does not name the data set; its "
-        "errors fit only quake. It prints names of methods, of which only the searches matter here."
+        f"Printed: {agreement.source('suggested-error')}. The paper does not name the data set; "
+        "the errors fit only quake. Methods with the same search have the same learners."
     ]
     caption = "Validation error in percent of suggested learners, ours and the paper's"
     return Table("beside", caption, columns, rows, both, notes)

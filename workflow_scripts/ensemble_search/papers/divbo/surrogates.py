@@ -133,19 +133,20 @@ def _taus(taus: pd.DataFrame, asked: dict[str, str], printed: dict) -> Table:
                 row.append(Cell(number(theirs)))
             rows.append(row)
     note = (
-        "Mean ± standard deviation over repeats; bold: highest of its question; 0 where a model "
-        "predicts the same for all."
+        "Mean ± standard deviation over repeats; bold: the highest for a question. A model that "
+        "predicts the same for all has 0."
     )
     if printed:
         note += (
             f" Printed: {agreement.source('kendall-tau')}, at {OBSERVATIONS} observations; the "
-            "paper does not say which of the two questions it asked about pairs, so its figure "
-            "stands beside both."
+            "paper does not say which of the two questions about pairs it asked, so its number is "
+            "shown for both."
         )
     notes = [
         note,
-        "All repeats share the configurations and the split of the data; others would differ by "
-        "more than the deviation over repeats, so no agreement or difference is claimed.",
+        "All repeats share the configurations and the split of the data. With others, the numbers "
+        "would differ by more than the deviation over repeats, so no agreement with the paper, and "
+        "no difference from it, is claimed.",
     ]
     columns = ["data set", "question", "surrogate", *map(str, sizes)]
     columns += ["printed"] if printed else []
@@ -168,8 +169,8 @@ def _calibration(table: pd.DataFrame, asked: dict[str, str]) -> Section:
         "A surrogate that knows its uncertainty predicts a large spread where it is far off. "
         "If its errors were normal with the predicted spread, 68 % of the truths would lie within "
         "one spread of the prediction, 95 % within two, and the mean absolute error would be 0.8 "
-        "spreads. Lower shares, or a larger ratio: it is overconfident. The spread is "
-        "the standard deviation of the members' predictions; one model alone has none (–)."
+        "spreads. Lower shares, or a larger ratio, mean that it is overconfident. The spread is "
+        "the standard deviation of the members' predictions; a single model has none (–)."
     )
     caption = f"Does the predicted spread cover the error? With {largest} observations"
     return Section("Calibration", [text, Table("calibration", caption, columns, rows, table)])

@@ -116,9 +116,9 @@ def _ranks(results: Results, comparison: pd.DataFrame, common: pd.DataFrame) -> 
     columns += ["lowest error on, ours", "lowest error on, the paper's means"]
     notes = [
         f"Average ranks of the mean errors of the {len(common)} methods on the {n} data sets that "
-        "both have; ties share. On all 15 data sets and 9 methods the paper's means, ranked in "
-        "this way, give its printed ranks. Lowest error on: data sets on which the method's mean "
-        "error is the lowest of these methods'; ties count for each."
+        "both have; tied methods share their ranks. On all 15 data sets and 9 methods the paper's "
+        "means, ranked in this way, give its printed ranks. Lowest error on: number of data sets "
+        "on which the method's mean error is the lowest of these methods; ties count for each."
     ]
     if len(common) > 2 and np.isfinite(tau):
         notes.append(f"Kendall's tau of the two orders: {tau:.2f} (1: the same, −1: reversed).")

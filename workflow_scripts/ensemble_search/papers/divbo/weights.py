@@ -29,8 +29,8 @@ def build(results: Results, publish):
         about=[
             "DivBO adds w times the rank by diversity to the rank by performance. With the "
             "schedule of the paper's Eq. 5, w grows from 0 towards β / 2; the ablation keeps it "
-            "constant. A constant weight above β / 2 differs from the schedule in level as well "
-            "as in shape: one equal to β / 2 tells the two apart."
+            "constant. To see the effect of the schedule alone, compare it with a constant weight "
+            "of β / 2; a larger one also differs in level."
         ],
         nothing="no two methods differ in DivBO's weight, one of them constant (setting weight)",
     )

@@ -27,29 +27,27 @@ MEASURES = (*NAMES,)
 SIZES = 6
 UNIFORM = "uniform, by formula"
 ABOUT = (
-    "All four draw k points from 0 to 1. uniform: independently. sobol: the first k points of the "
-    "Sobol sequence, shifted together by one uniform number modulo 1. seq-pv: point by point from "
-    "10 000 candidates, with probability proportional to the posterior variance of a Gaussian "
-    "process. This is what Dodge et al. (2017) draw and call a k-DPP, which it is not exactly. "
-    "k-dpp: an exact k-DPP on 2000 equal cells, with a uniform point in each cell drawn. The last "
-    "two have the same kernel, RBF with σ = √2 / k."
+    "All four samplers draw k points from 0 to 1. uniform: independent points. sobol: the first k "
+    "points of the Sobol sequence, all shifted by one uniform number modulo 1. seq-pv: one point "
+    "after the other from 10 000 candidates, with probability proportional to the posterior "
+    "variance of a Gaussian process. This is what Dodge et al. (2017) draw and call a k-DPP, "
+    "which it is not exactly. k-dpp: an exact k-DPP on 2000 equal cells, with a uniform point in "
+    "each cell drawn. The last two have the same kernel, RBF with σ = √2 / k."
 )
 READING = (
     "Star discrepancy: the largest difference, over all intervals that begin at 0, between the "
-    "share of the points in an interval and its length. No k points have less than 1 / (2k), the "
-    "dash-dotted line. Of uniform points it shrinks like 1 / √k, of a Sobol sequence like "
-    "log k / k at worst. A k-DPP is between them. As its σ shrinks like 1 / k, it looks the same "
-    "at every k but for scale: counts of its points vary less than those of uniform ones by a "
-    "constant factor only, so that with many points its discrepancy, too, shrinks like 1 / √k, far "
-    "below that of uniform points.",
+    "share of the points in an interval and its length. It is at least 1 / (2k), the dash-dotted "
+    "line. For uniform points it shrinks like 1 / √k, for a Sobol sequence at worst like "
+    "log k / k. A k-DPP is between them: with many points it also shrinks like 1 / √k, but by a "
+    "constant factor below uniform points, because σ shrinks like 1 / k, so that designs of all "
+    "sizes look alike except for their scale.",
     "Distances: from the centre, 1/2, and from the origin to the nearest point, as if the optimum "
-    "lay there. With every sampler the squared distances shrink like 1 / k²; only the factors "
-    "differ. Points that repel each other leave smaller gaps, and are drawn to the ends of the "
-    "range, where there are neighbours on one side only. The dotted lines are exact medians of "
-    "uniform points: the line of uniform should lie on them.",
-    "With several hundred points, the cells of the k-DPP, of width 1 / 2000, and the steps of the "
-    "grid of seq-pv, 1 / 9999, show: squared distances below 10⁻⁷ reflect them as much as the "
-    "samplers.",
+    "were there. With every sampler the squared distances shrink like 1 / k²; only the factors "
+    "differ. Points that repel each other leave smaller gaps, and are pushed to the ends of the "
+    "range, where they have neighbours on one side only. The dotted lines are exact medians for "
+    "uniform points; the line of the sampler uniform should agree with them.",
+    "With several hundred points, squared distances below 10⁻⁷ also reflect the cells of the "
+    "k-DPP, of width 1 / 2000, and the steps of the grid of seq-pv, 1 / 9999.",
 )
 
 
