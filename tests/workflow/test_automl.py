@@ -160,12 +160,12 @@ def test_the_ensemble_predicts_new_rows(made, capsys):
     found = pd.read_csv(made.folder / "predictions.csv")
     assert found.left.tolist()[:2] == ["no", "yes"]
     (page,) = re.findall(r"^card: +(.*)$", made.said, re.M)
-    card = (made.folder / page).read_text(encoding="utf-8")
+    card = (made.folder / page).read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
     (headline,) = re.findall(r"^Error on the test rows: .*$", made.said, re.M)
     assert headline.partition(";")[0] in card
     assert "caution: There are only 18 test rows" in made.said
     assert "limits of the ensemble: 50 MB, 10 ms per row (deliver.limits in" in made.said
-    assert "Requested limits: predict_ms_per_row 10, size_mb 50; times per row are" in card
+    assert "Requested limits: 50 MB, 10 ms per row; times per row are" in card
     assert not (made.results / "report").exists()
     with chdir(made.folder):
         for show in TUTORIAL[1:]:
@@ -187,7 +187,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--target", "lef"], "target: 'my table.csv' has no column 'lef'; did you mean 'left'?"),
         (["--data", "none.csv"], "--data: there is no file 'none.csv'"),
         (["--name", "../up"], "--name: '../up' is not possible"),
-        (["--name", "tiny"], "'results/tiny' has a search with other data; choose another --name"),
+        (["--name", "tiny"], "'results/tiny' is of another study; choose another --name, or move"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
@@ -264,6 +264,26 @@ def test_a_wrong_target_can_be_corrected_until_something_is_evaluated(tmp_path, 
     corrected.checkpoints.mkdir(parents=True)
     with pytest.raises(UserError, match="has a search with another target; choose"):
         automl.Search(SimpleNamespace(**options, target="wrong"))
+
+
+@pytest.mark.parametrize(
+    ("study", "line"),
+    [
+        (None, "'results/mine' is of another study; choose another --name"),
+        ("study: mine\ndatasets: quake\n", "'results/mine' has a search with other data; choose"),
+        ("study: mine\ndatasets: {mine: quake}\n", "'results/mine' has a search with other data"),
+    ],
+)
+def test_a_folder_that_is_not_of_this_table(study, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "results/mine").mkdir(parents=True)
+    if study:
+        (tmp_path / "results/mine/study.yaml").write_text(study)
+        (tmp_path / "results/mine/checkpoints/mine/divbo/0").mkdir(parents=True)
+    (tmp_path / "mine.csv").write_text("x,y\n" + "1,a\n2,b\n" * 30)
+    options = {"data": "mine.csv", "metric": "", "name": "", **ALIKE, "minutes": 1, "cores": 1}
+    with pytest.raises(UserError, match=line):
+        automl.Search(SimpleNamespace(**options, target="y"))
 
 
 @pytest.mark.parametrize(

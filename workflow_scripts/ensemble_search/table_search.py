@@ -213,10 +213,8 @@ class Search:
         if others := _others(before, now):
             if earlier.get("searched") == 0 and not self.checkpoints.exists():
                 return []  # an earlier mistake in table or target: nothing was evaluated
-            raise UserError(
-                f"'{self.folder}' has a search with {others}; choose another --name, or move that "
-                "folder"
-            )
+            has = f"has a search with {others}" if earlier["study"] else "is of another study"
+            raise UserError(f"'{self.folder}' {has}; choose another --name, or move that folder")
         # Keep the earlier limit of an evaluation and, if the table is the same, the rows, which
         # depend on it: otherwise the search would start again.
         again = {**self.study, "limits": earlier["study"].get("limits")}

@@ -50,8 +50,8 @@ class Pool:
     #: each model. It returns one :class:`Refit` per evaluation, or None if a fit failed. Set only
     #: for ensembles with :attr:`Ensemble.refits`.
     refit: Callable[[Sequence[int], Sequence[np.ndarray]], list[Refit | None]] | None = None
-    #: With ``refit``: prepared features of the training rows, of shape (n_train, p), and their
-    #: labels, of shape (n_train,).
+    #: With ``refit``, if validation does not use folds: prepared features of the training rows, of
+    #: shape (n_train, p), and their labels, of shape (n_train,).
     train_inputs: np.ndarray | None = None
     train_labels: np.ndarray | None = None
     #: With ``refit``, if validation uses folds: fold of every row, int, of shape (n_validation,);

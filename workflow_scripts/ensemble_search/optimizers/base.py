@@ -23,7 +23,7 @@ class Observation:
     """An evaluation as the optimizer sees it, without anything from the test set."""
 
     configuration: Configuration  #: the evaluated configuration
-    #: One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``status.STATUSES``), or
+    #: One of ``ok``, ``timeout``, ``memory``, ``crash`` or ``invalid`` (``names.STATUSES``), or
     #: ``pending`` until the result is known (:meth:`History.pending`).
     status: str
     error: float  #: validation loss by the study's metric; NaN unless the status is ``ok``
@@ -228,8 +228,8 @@ class Optimizer(BaseModel, ABC):
         history
             All evaluations so far.
         rng
-            The generator of this iteration, seeded only by (seed, iteration). The same history and
-            generator state give the same suggestion.
+            The generator of this iteration, seeded only by (seed, repeat, iteration). The same
+            history and generator state give the same suggestion.
         """
 
     def needs_results(self, evaluations: int, given: int = 0) -> bool:

@@ -83,7 +83,8 @@ class Space(ABC):
     #: Whether a categorical hyperparameter ``algorithm`` chooses between learners.
     has_algorithms: ClassVar[bool] = True
 
-    task: str = "classification"  #: of the pipelines, one of :attr:`tasks`; see :meth:`for_task`
+    #: Task of the pipelines, one of :attr:`tasks`; see :meth:`for_task`.
+    task: str = "classification"
     #: Values of hyperparameters that are not searched; see :meth:`restricted`.
     fixed: Mapping[str, Any] = MappingProxyType({})
 
