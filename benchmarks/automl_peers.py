@@ -489,8 +489,8 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
         "- AutoGluon has no neural networks here, for which it needs PyTorch, and fits folds one "
         "after the other.",
         "- The space of `make ensemble` was given networks, scaled features and a LightGBM with "
-        "fewer leaves after a look at the first results on elevators, house_8L and wind. Results "
-        "on these three are not independent of that choice.",
+        "fewer leaves after a look at the first results on several of these data sets, the first "
+        "of which was elevators. Results here are not independent of that choice.",
         "- All systems minimise the error: that one gives good probabilities, too, is not what it "
         "was asked for.",
         "- `make ensemble` also tests, calibrates and describes its ensemble within its time. "

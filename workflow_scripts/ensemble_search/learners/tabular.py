@@ -6,7 +6,7 @@ Multilayer perceptrons have the hyperparameters and ranges of auto-sklearn (``ml
 
 LightGBM has the paper's ranges, but other defaults, as a short search hardly gets beyond them. The
 paper's 500 trees of 128 leaves err as rarely, but are so sure of it that their log loss can be
-twice as large.
+twice as large. For regression, 500 smaller trees are as good, in a third of the time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,13 +29,6 @@ _PERCEPTRON = (
     Float("alpha", (1e-7, 0.1), log=True, default=1e-4),
     Float("learning_rate", (1e-4, 0.1), log=True, default=1e-3),
     Categorical("stops_by", ["validation", "training"], default="validation"),
-)
-
-_BOOSTER = (
-    OrdinalHyperparameter("n_estimators", list(range(100, 1001, 50)), default_value=300),
-    Integer("num_leaves", (31, 2047), default=31),
-    Float("learning_rate", (1e-3, 0.3), log=True, default=0.05),
-    *classifiers.lightgbm.without("n_estimators", "num_leaves", "learning_rate"),
 )
 
 
@@ -67,11 +60,22 @@ def _regressor(values: Mapping[str, Any], data: Data):
     return MLPRegressor(**_arguments(values, early=True))
 
 
-def _learners(paper: Sequence[Operator], perceptron: Callable) -> tuple[Operator, ...]:
+def _booster(trees: int) -> tuple:
+    """Return LightGBM's hyperparameters with a default of so many trees of 31 leaves."""
+    return (
+        OrdinalHyperparameter("n_estimators", list(range(100, 1001, 50)), default_value=trees),
+        Integer("num_leaves", (31, 2047), default=31),
+        Float("learning_rate", (1e-3, 0.3), log=True, default=0.05),
+        *classifiers.lightgbm.without("n_estimators", "num_leaves", "learning_rate"),
+    )
+
+
+def _learners(paper: Sequence[Operator], perceptron: Callable, trees: int) -> tuple[Operator, ...]:
     """Return the paper's learners, with LightGBM's other defaults, and the perceptron."""
-    changed = [replace(o, hyperparameters=_BOOSTER) if o.name == "lightgbm" else o for o in paper]
+    booster = _booster(trees)
+    changed = [replace(o, hyperparameters=booster) if o.name == "lightgbm" else o for o in paper]
     return (*changed, Operator("mlp", perceptron, _PERCEPTRON, {}, ()))
 
 
-CLASSIFIERS = _learners(classifiers.CLASSIFIERS, _classifier)
-REGRESSORS = _learners(regressors.REGRESSORS, _regressor)
+CLASSIFIERS = _learners(classifiers.CLASSIFIERS, _classifier, 300)
+REGRESSORS = _learners(regressors.REGRESSORS, _regressor, 500)
