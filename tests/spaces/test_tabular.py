@@ -51,7 +51,7 @@ def test_it_is_divbo_with_networks(task):
     assert [*ours.algorithms] == [*paper.algorithms, "mlp"]
     for stage in ("rescaler", "preprocessor"):
         assert {o.name for o in ours.stages[stage]} == {o.name for o in paper.stages[stage]}
-    assert default(ours, "knn")["rescaler"] == "standard"
+    assert default(ours, "knn")["rescaler"] == "robust"
     assert short.ALGORITHMS[task] == len(ours.algorithms)
     assert ours.name == short.SPACE
 

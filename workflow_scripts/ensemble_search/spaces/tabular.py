@@ -8,8 +8,8 @@ from ensemble_search.spaces.divbo import Divbo
 class Tabular(Divbo):
     """As :class:`Divbo`, with networks, and with defaults that suit most tables.
 
-    ``mlp`` is a further algorithm. By default, features are scaled to mean 0 and variance 1, which
-    networks, neighbours and support vectors need, and LightGBM has fewer leaves.
+    ``mlp`` is a further algorithm. By default, features are scaled by their quartiles, as networks,
+    neighbours and support vectors need similar scales, and LightGBM has fewer leaves.
     """
 
     @cached_property
@@ -19,5 +19,5 @@ class Tabular(Divbo):
 
         own = {"classification": tabular.CLASSIFIERS, "regression": tabular.REGRESSORS}
         stages = super().stages
-        rescalers = sorted(stages["rescaler"], key=lambda operator: operator.name != "standard")
+        rescalers = sorted(stages["rescaler"], key=lambda operator: operator.name != "robust")
         return {**stages, "rescaler": rescalers, "algorithm": own[self.task]}
