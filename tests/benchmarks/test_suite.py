@@ -138,6 +138,30 @@ def test_what_is_measured_again_replaces_its_rows_only(tmp_path, monkeypatch):
     )
 
 
+@pytest.mark.parametrize(
+    ("file", "function", "where"),
+    [
+        ("/a/workflow_scripts/ensemble_search/spaces/base.py", "sample", "`spaces/base`"),
+        ("/a/workflow_scripts/search.py", "main", "`search`"),
+        ("/a/lib/python3.11/site-packages/scipy/stats/_entropy.py", "entropy", "scipy"),
+        ("/a/lib/python3.11/site-packages/scipy/stats/__init__.py", "<module>", "imports"),
+        ("<frozen importlib._bootstrap>", "_load", "imports"),
+        ("/usr/lib/python3.11/inspect.py", "signature", "Python's inspect"),
+        ("~", "<built-in method exec>", "others"),
+    ],
+)
+def test_places_of_a_profile_by_hand(file, function, where):
+    assert suite.place(file, function) == where
+
+
+def test_a_profile_finds_where_the_time_goes(monkeypatch):
+    monkeypatch.setitem(suite.WORKS, "selection", {"error": ("selection", 2000, 2, "error")})
+    rows = suite.profile("selection", ABOUT)
+    assert any(row["where"].startswith("`ensembles/") for row in rows)
+    assert 0.05 <= sum(float(row["share"]) for row in rows) <= 1.05
+    assert not costs.PROFILES
+
+
 def test_the_committed_page_shows_its_figures():
     written = (suite.FOLDER / "README.md").read_text(encoding="utf-8")
     assert written == suite.page(suite.read(), suite.read("profiles.csv")), (

@@ -21,7 +21,7 @@ def space_of(task):
 
 
 def data(task):
-    """400 rows to train on, 200 others; two of ten features are noise with large values."""
+    """400 rows to train on, 200 others; the last two features are noise with large values."""
     if task == "classification":
         X, y = make_moons(600, noise=0.15, random_state=0)
     else:

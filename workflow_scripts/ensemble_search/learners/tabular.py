@@ -6,7 +6,7 @@ Multilayer perceptrons have the hyperparameters and ranges of auto-sklearn (``ml
 
 LightGBM has the paper's ranges, but other defaults, as a short search hardly gets beyond them. The
 paper's 500 trees of 128 leaves err as rarely, but are so sure of it that their log loss can be
-twice as large. For regression, 500 smaller trees are as good, in a third of the time.
+twice as large. For regression, 500 smaller trees are as good, in half the time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
