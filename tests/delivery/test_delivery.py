@@ -815,6 +815,17 @@ def test_the_temperature_undoes_what_was_done():
                                [[0.5, 0.5, 0], [16 / 17, 1 / 17, 0]])  # fmt: skip
 
 
+def test_rows_without_a_wrong_one_do_not_make_probabilities_certain():
+    """By the log loss alone, the temperature would end at its lowest value."""
+    labels = np.arange(120) % 2
+    p = np.where(np.arange(2) == labels[:, None], 0.9, 0.1)
+    for n in (120, 20):
+        found = calibrated(p[:n], calibration.temperature(p[:n], labels[:n]))
+        assert found.min(axis=1) == pytest.approx(1 / (n + 2))
+    certain = np.eye(2)[labels]
+    assert calibration.temperature(certain, labels) == 1
+
+
 def test_intervals_by_hand():
     labels = np.array([0] * 10)
     predictions = np.array([[0.9]] + [[0.1]] * 9)  # one of ten is wrong

@@ -15,6 +15,10 @@ def temperature(
 ) -> float:
     """Return the temperature with the smallest log loss.
 
+    If (almost) no row is wrong, the log loss falls with the temperature, and probabilities would
+    become 0 and 1. Therefore, temperatures below 1 must leave a mean probability of being wrong of
+    at least 1 / (n_samples + 2), as by Laplace's rule of succession.
+
     Parameters
     ----------
     probabilities
@@ -22,13 +26,21 @@ def temperature(
     labels, weights
         Codes of their classes, and weights (default: equal), of shape (n_samples,).
     """
-    from scipy.optimize import minimize_scalar
+    from scipy.optimize import brentq, minimize_scalar
 
     def loss(log: float) -> float:
         return log_loss(calibrated(probabilities, float(np.exp(log))), labels, weights)
 
+    def doubt(log: float) -> float:
+        top = calibrated(probabilities, float(np.exp(log))).max(axis=1)
+        return float(np.mean(1 - top)) - 1 / (len(labels) + 2)
+
     found = minimize_scalar(loss, bounds=np.log(TEMPERATURES), method="bounded")
-    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
+    if found.fun >= loss(0.0) or (found.x < 0 and doubt(0.0) <= 0):
+        return 1.0
+    if found.x < 0 and doubt(found.x) < 0:
+        return float(np.exp(brentq(doubt, found.x, 0.0)))
+    return float(np.exp(found.x))
 
 
 def log_loss(
