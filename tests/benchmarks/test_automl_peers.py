@@ -22,6 +22,7 @@ def row(system: str, dataset: str, split: int = 0, **values) -> dict[str, str]:
     made = dict.fromkeys(peers.COLUMNS, "") | {
         "system": system, "dataset": dataset, "split": str(split), "version": "1", "models": "9",
         "train_rows": "8", "test_rows": "2", "cpu_seconds": "60", "commit": "abc",
+        "metric": next((peers.METRICS[m] for m in peers.MEASURES if m in values), "error"),
     }  # fmt: skip
     return made | {key: str(value) for key, value in values.items()}
 
@@ -47,7 +48,7 @@ def test_numbers_by_hand():
         {"diabetes": 0, "satimage": -0.02}
     )
     text = peers.page(ROWS)
-    assert "**11 of 144 fits**, of 4 of 12 data sets and 2 of 3 splits, 1 failed." in text
+    assert "**11 of 240 fits**, of 4 of 12 data sets and 2 of 3 splits, 1 failed." in text
     assert f"| {GOOD} | error, % | 2 | -1.00 | [-13.71, +11.71] | 1 / 1 / 0 |" in text
     # Ratios 1.5 and 2, and the interval of their logarithms, of which the halves differ by 0.2877.
     assert f"| {FLAML} | RMSE | 2 | 1.732 | [0.278, 10.772] | 0 / 0 / 2 |" in text
@@ -66,6 +67,17 @@ def test_a_side_is_named_where_its_interval_leaves_out_zero(mine, verdict):
     rows += [row(GOOD, name, error=0.2) for name in sets]
     (sentence,) = peers.verdicts(rows)
     assert f"`make ensemble` is {verdict} {GOOD} on 3 data sets" in sentence
+
+
+def test_losses_are_compared_where_both_minimise_them():
+    rows = [row(peers.OWN, "wind", error=0.1, log_loss=0.3, metric="error"),
+            row(GOOD, "wind", error=0.1, log_loss=0.9, metric="error")]  # fmt: skip
+    assert peers.differences(rows, GOOD, "log_loss") == {}
+    rows += [
+        {**rows[0], "metric": "log-loss"},
+        {**rows[1], "metric": "log-loss", "log_loss": "0.4"},
+    ]
+    assert peers.differences(rows, GOOD, "log_loss") == pytest.approx({"wind": -0.1})
 
 
 def test_failed_and_single_fits_decide_nothing():
@@ -114,10 +126,11 @@ def test_losses_by_hand(tmp_path):
 
 
 def test_what_has_a_row_is_not_run_again(tmp_path, monkeypatch):
-    def run(system, name, split, regressions, rows):
-        assert {r["system"] for r in rows if r["dataset"] == name} >= {peers.OWN} - {system}
-        made.append((system, name))
-        return row(system, name, split, error=0.5)
+    def run(system, name, split, metric, regressions, rows):
+        own = {r["system"] for r in rows if (r["dataset"], r["metric"]) == (name, metric)}
+        assert own >= {peers.OWN} - {system}
+        made.append((system, name, metric))
+        return row(system, name, split, metric=metric, error=0.5)
 
     made: list = []
     monkeypatch.setattr(peers, "FOLDER", tmp_path)
@@ -128,13 +141,12 @@ def test_what_has_a_row_is_not_run_again(tmp_path, monkeypatch):
     best = list(peers.PEERS)[2]
     # Without a folder of regressions, no stock.
     assert made == [
-        *((s, n) for n in ("wind", "pol") for s in peers.FIRST),
-        (best, "wind"),
-        (best, "pol"),
+        *((s, n, m) for n in ("wind", "pol") for m in ("error", "log-loss") for s in peers.FIRST),
+        *((best, n, m) for n in ("wind", "pol") for m in ("error", "log-loss")),
     ]
     assert (tmp_path / "README.md").read_text() == peers.page(peers.read())
     peers.main()
-    assert len(made) == 8
+    assert len(made) == 16
 
 
 def test_the_committed_page_shows_its_rows():
@@ -142,7 +154,7 @@ def test_the_committed_page_shows_its_rows():
     assert (peers.FOLDER / "README.md").read_text(encoding="utf-8") == peers.page(rows), (
         "run: make bench-automl"
     )
-    keys = [(r["system"], r["dataset"], r["split"]) for r in rows]
+    keys = [(r["system"], r["dataset"], r["split"], r["metric"]) for r in rows]
     assert len({*keys}) == len(keys)
     with (peers.FOLDER / "runs.csv").open(encoding="utf-8", newline="") as stream:
         assert next(csv.reader(stream)) == list(peers.COLUMNS)
