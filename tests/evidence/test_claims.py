@@ -43,7 +43,8 @@ def test_the_methods_of_a_decision_are_those_of_its_study(study):
     methods = {*json.loads(made)["methods"], *measured.numbers(json.loads(made), recorded)}
     for claim in CLAIMS.values():
         if study in claim.studies and claim.decide:
-            assert {*claim.decide.lower, *claim.decide.higher} <= methods
+            rule = claim.decide
+            assert {*rule.lower, *rule.higher, *rule.halfway} <= methods
 
 
 @pytest.mark.parametrize("other", ["RS-ES", "BO-ES", "RB-ES"])
@@ -296,6 +297,20 @@ def test_the_share_of_data_sets_on_which_a_method_is_best():
     assert [*found] == pytest.approx([0.4, 0.05498, 0.49747], abs=1e-5)
     assert decided.decide(rule, rows([0.03] * 5 + [-0.03] * 5))[0] == decided.OPEN
     assert decided.decide(rule, rows([-0.03] * 8))[0] == decided.DIFFERS
+
+
+def test_most_of_a_gain_is_more_than_half():
+    """Of a gain of 0.4, a method lacks 0.1 on average: halfway is 0.1 above it."""
+    rule = Decide(column="test", lower=["some"], halfway=["none", "all"])
+    made = [
+        {"dataset": d, "repeat": "0", "method": method, "test": str(test), "stale": ""}
+        for i, d in enumerate("abcdef")
+        for method, test in (("none", 0.5), ("all", 0.1), ("some", 0.2 + 0.01 * (-1) ** i))
+    ]
+    verdict, pairs = decided.decide(rule, made)
+    assert verdict == decided.AGREES
+    assert pairs["difference"].tolist() == pytest.approx([0.1])
+    assert pairs["higher"].tolist() == ["halfway between none and all"]
 
 
 def test_what_a_paper_prints_is_compared_over_repeats():

@@ -4,8 +4,10 @@ import io
 import json
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import stdtr
 
 from ensemble_search.evidence import findings, ledger
 from ensemble_search.evidence import rows as evidence
@@ -47,7 +49,7 @@ def test_a_claim_is_shown_with_its_interval(study):
     found = line(text, "DivBO is significantly better than RS-ES")
     # Differences 1, 2 and 3 points: mean 2, half width 4.303 / sqrt(3) = 2.48.
     assert found[2:4] == ["[verdict](verdict/README.md), 0 of 112 repeats", "**undecided**"]
-    assert found[4].startswith("RS-ES − DivBO: 2.00 [-0.48, 4.48]; detectable ")
+    assert found[4].startswith("test error, RS-ES − DivBO: 2.00 [-0.48, 4.48]; detectable ")
     assert found[4].endswith("; 3 data sets")
     assert line(text, "DivBO is significantly better than RB-ES")[3:] == ["not attempted", ""]
     # The third one is about the suggestions of DivBO and RS-ES.
@@ -65,7 +67,8 @@ def test_it_begins_with_the_differences_between_searches(study):
     }
     found = line(ledger.page({"verdict": (study, rows(made))}), "Which search")
     assert found[1:4] == ["RS-ES − DivBO", "2.00", "[-0.48, 4.48]"]
-    assert found[5] == "[verdict](verdict/README.md); 3 data sets"
+    assert found[5] == "wind: 2.50 [-3.85, 8.85]"
+    assert found[6] == "[verdict](verdict/README.md); 3 data sets"
     assert "Which search" not in ledger.page({"verdict": (study, rows(made)[:3])})
 
 
@@ -112,15 +115,34 @@ def test_the_words_of_readme_say_what_the_intervals_do(tmp_path):
     assert (made[:2], made[-2:]) == ("a\n", "b\n")
 
 
-def test_only_intervals_on_one_side_of_0_are_differences():
-    rows = [("verdict", "A", -2, 1), ("verdict", "B", -1, 2), ("rules", "C", 1, 2),
-            ("rules", "D", 0.1, 3), ("rules", "E", -3, -1), ("rules", "F", -3, 0)]  # fmt: skip
-    found = pd.DataFrame(rows, columns=["study", "method", "error_low", "error_high"])
-    assert findings.words(found.assign(reference="R")) == (
-        "*Which search makes the best ensemble?* Compared with R: no significant difference. "
-        "*Which ensemble of the same models is best?* Compared with R: "
-        "E is better; C and D are worse."
+def test_only_adjusted_significant_differences_are_named():
+    rows = [
+        ("verdict", "A", -2, 0.2, 3),
+        ("verdict", "B", 1, 1, 4),
+        ("rules", "C", 1, 0.01, 1),
+        ("rules", "D", 2, 0.05, 2),
+        ("rules", "E", -3, 0, 3),
+        ("rules", "F", -3, 0.06, 4),
+    ]
+    found = pd.DataFrame(rows, columns=["study", "method", "error", "p_holm", "detectable"])
+    assert findings.words(found.assign(reference="R", done=2, repeats=9, digits=2)) == (
+        "*Which search makes the best ensemble?* Compared with `R`: no significant difference "
+        "(detectable with 80 % power: 3.00 to 4.00 points; 2 of 9 repeats). "
+        "*Which ensemble of the same models is best?* Compared with `R`: `E` is better; "
+        "`C` and `D` are worse (detectable with 80 % power: 1.00 to 4.00 points; 2 of 9 repeats)."
     )
+
+
+def test_findings_by_hand():
+    errors = pd.DataFrame({"A": [0.5, 0.2, 0.2, 0.2], "B": [0.1, 0.1, 0.2, 0.3],
+                           "R": [0.1, 0.1, 0.1, 0.1]}, list("wxyz"))  # fmt: skip
+    found = findings._compared(100 * errors, "R", 100)
+    assert found["without"].tolist() == ["w", "z"]
+    assert found["rest"].tolist() == pytest.approx([10, 10 / 3])
+    assert found.loc["A", ["rest_low", "rest_high"]].tolist() == pytest.approx([10, 10])
+    # t = 2.333 and 1.567 with three degrees of freedom; Holm doubles the smaller p-value.
+    t = np.array([17.5 / 7.5, 15 / np.std([0, 0, 10, 20], ddof=1)])
+    assert found["p_holm"].tolist() == pytest.approx([4 * stdtr(3, -t[0]), 2 * stdtr(3, -t[1])])
 
 
 def numbers(text):

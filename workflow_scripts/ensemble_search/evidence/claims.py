@@ -16,8 +16,8 @@ SMALLER, OPEN, MISSING = "smaller", "undecided", "not attempted"
 #: Ranks of fewer units do not decide: if all differences have the same sign, the interval has no
 #: width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6
-#: Name that stands for a paper's printed value in comparisons.
-PRINTED = "printed"
+#: Names that stand for a paper's printed value, and for ``Decide.halfway``, in comparisons.
+PRINTED, HALFWAY = "printed", "halfway between {} and {}"
 
 Rows = Iterable[Mapping[str, str]]
 
@@ -60,8 +60,9 @@ def _decide(rule: Decide, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     columns = ["lower", "higher", "units", "difference", "low", "high", "detectable"]
     if runs.index.unique("repeat" if rule.over == "repeats" else "dataset").size < 2:
         return MISSING, pd.DataFrame(columns=columns)
-    if rule.printed:
-        rule = rule.model_copy(update={"higher": [PRINTED]})
+    if rule.printed or rule.halfway:
+        name = PRINTED if rule.printed else HALFWAY.format(*rule.halfway)
+        rule = rule.model_copy(update={"higher": [name]})
     if rule.by == "best":
         pairs = [_best(_units(runs, rule), method) for method in rule.lower]
     else:
@@ -86,7 +87,7 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
 
 def _compared(rule: Decide, rows: Rows) -> pd.DataFrame:
     """Of the runs that a rule is about: one row per data set and repeat, one column per method."""
-    methods = [*rule.lower, *rule.higher]
+    methods = [*rule.lower, *rule.higher, *rule.halfway]
     table = pd.DataFrame([row for row in rows if not row["stale"] and row.get(rule.column) != ""])
     if table.empty or not set(methods) <= set(table["method"]):
         index = pd.MultiIndex.from_tuples([], names=["dataset", "repeat"])
@@ -94,6 +95,8 @@ def _compared(rule: Decide, rows: Rows) -> pd.DataFrame:
     runs = _runs(table, rule.column)[methods].dropna()
     if own := rule.datasets or list(rule.printed):
         runs = runs[runs.index.isin(own, level="dataset")]
+    if rule.halfway:
+        runs[HALFWAY.format(*rule.halfway)] = runs[rule.halfway].mean(axis=1)
     if rule.printed:
         runs[PRINTED] = runs.index.get_level_values("dataset").map(rule.printed)
     return runs

@@ -6,7 +6,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ensemble_search.analysis import losses
+from ensemble_search.analysis import effects, losses, wilcoxon
 from ensemble_search.analysis.verdict import listed
 from ensemble_search.evidence import page as pages
 from ensemble_search.evidence import rows as evidence_rows
@@ -28,34 +28,61 @@ def table(evidence: Mapping[str, Evidence]) -> pd.DataFrame:
 
     One row per study and method: ``error``, the mean difference in test error from the
     ``reference``, its interval (``error_low``, ``error_high``) and ``detectable`` of
-    ``effects.intervals``, in points where errors are shares; ``digits`` to show; the numbers of
-    ``datasets``, and of ``repeats``, of which some may not be ``done``.
+    ``effects.intervals``, in points where errors are shares; ``p_holm``, the p-value of the paired
+    t-test over data sets, adjusted for the study's other methods; ``without``, the data set whose
+    omission changes the mean most, and the ``rest`` without it (``rest_low``, ``rest_high``);
+    ``digits`` to show; the numbers of ``datasets``, and of ``repeats``, of which some may not be
+    ``done``.
     """
     found = []
     for name in QUESTIONS:
         if name not in evidence:
             continue
         study, rows = evidence[name]
-        differences, shown = pages.differences(study, rows), losses.of(study)
-        if differences.empty:
+        errors, shown = pages.mean_errors(study, rows), losses.of(study)
+        if len(errors) < 3:
             continue
-        numbers = differences[["error", "error_low", "error_high", "detectable"]] * shown.scale
         done, repeats = evidence_rows.progress(study, rows)
-        about = {"done": done, "repeats": repeats, "digits": shown.digits, **differences.attrs}
-        found.append(numbers.assign(study=name, **about).rename_axis("method").reset_index())
+        about: dict[str, object] = {"done": done, "repeats": repeats, "digits": shown.digits}
+        about |= {"reference": pages.reference_of(study), "datasets": len(errors)}
+        lines = _compared(errors * shown.scale, pages.reference_of(study), shown.most * shown.scale)
+        found.append(lines.assign(study=name, **about).rename_axis("method").reset_index())
     return pd.concat(found, ignore_index=True) if found else pd.DataFrame({"study": []})
 
 
+def _compared(errors: pd.DataFrame, reference: str, most: float) -> pd.DataFrame:
+    """Compare methods; one row per method, see :func:`table`."""
+    from scipy.stats import ttest_1samp
+
+    ends = ["error", "error_low", "error_high"]
+    found = effects.intervals(errors, reference, most)[[*ends, "detectable"]]
+    shifts = errors[found.index].sub(errors[reference], axis=0)
+    found["p_holm"] = wilcoxon.holm([ttest_1samp(shifts[name], 0).pvalue for name in shifts])
+    found["without"] = (shifts - shifts.mean()).abs().idxmax()
+    rest = {
+        name: effects.intervals(errors.drop(index=without)[[reference, name]], reference, most)
+        for name, without in found["without"].items()
+    }
+    found[["rest", "rest_low", "rest_high"]] = pd.concat(rest.values())[ends].to_numpy()
+    return found
+
+
 def words(found: pd.DataFrame) -> str:
-    """Write what :func:`table` shows: which intervals lie on one side of 0."""
+    """Write what :func:`table` shows: significant differences, and what would have been one."""
     said = []
     for name, own in found.groupby("study", sort=False):
-        better = own["method"][own["error_high"] < 0].tolist()
-        worse = own["method"][own["error_low"] > 0].tolist()
-        sides = (f"{listed(side)} {_be(side)} {how}" for side, how in
-                 ((better, "better"), (worse, "worse")) if side)  # fmt: skip
+        first, lines = own.iloc[0], own[own["p_holm"] <= wilcoxon.ALPHA]
+        better = [f"`{method}`" for method in lines["method"][lines["error"] < 0]]
+        worse = [f"`{method}`" for method in lines["method"][lines["error"] > 0]]
+        sides = [f"{listed(side)} {_be(side)} better" for side in (better,) if side]
+        sides += [f"{listed(side)} {_be(side)} worse" for side in (worse,) if side]
+        least = [f"{own['detectable'].agg(how):.{first['digits']}f}" for how in ("min", "max")]
         answer = "; ".join(sides) or "no significant difference"
-        said.append(f"*{QUESTIONS[str(name)]}* Compared with {own['reference'].iloc[0]}: {answer}.")
+        said.append(
+            f"*{QUESTIONS[str(name)]}* Compared with `{first['reference']}`: {answer} (detectable "
+            f"with {100 * effects.POWER:g} % power: {' to '.join(least)} points; {first['done']} of "
+            f"{first['repeats']} repeats)."
+        )
     return " ".join(said)
 
 

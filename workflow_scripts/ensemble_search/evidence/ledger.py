@@ -35,16 +35,29 @@ VERDICTS = (
     deciding.MISSING,
 )
 
-#: Columns that are losses.
-ERRORS = (
-    "test",
-    "test_1",
-    "test_divisions",
-    "validation",
-    "validation_100",
-    "member_error",
-    "suggested_error",
-)
+#: Columns in words.
+COLUMNS = {
+    "test": "test {loss}",
+    "test_1": "test {loss} after a tenth of the budget",
+    "test_divisions": "test {loss} over divisions",
+    "validation": "validation {loss}",
+    "validation_100": "validation {loss} at iteration 100",
+    "member_error": "{loss} of members",
+    "suggested_error": "{loss} of suggestions",
+    "reached": "log2 of iterations",
+    "minimum_diversity": "minimum diversity",
+    "updates_100": "improvements in 100 iterations",
+    "updates_50": "improvements in 50 iterations",
+    "disagreement": "disagreement",
+    "suggested_beats": "share of random configurations beaten",
+    "tau": "Kendall's tau",
+    "discrepancy": "log10 of the star discrepancy",
+    "centre": "log10 of the squared distance to the centre",
+    "origin": "log10 of the squared distance to the origin",
+}
+
+#: What is compared, by ``Decide.by``.
+KINDS = {"rank": "rank by ", "spread": "deviation of "}
 
 #: What verdicts and numbers mean.
 DEFINITIONS = (
@@ -69,7 +82,10 @@ DEFINITIONS = (
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about.",
-    "- Of twenty claims about differences that do not exist, one would agree or differ by chance.",
+    "- If none of the claimed differences existed, about one claim in twenty would still agree or "
+    "differ, by chance.",
+    "- Ensembles are selected on the validation rows: there, they are ahead of single models by "
+    "construction.",
 )
 
 
@@ -162,7 +178,9 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
             numbers = row.error, row.error_low, row.error_high, row.detectable
             mean, low, high, least = (number(value, row.digits) for value in numbers)
             difference = f"{row.method} − {row.reference}"
-            lines.append([ends[0], difference, mean, f"[{low}, {high}]", least, ends[1]])
+            rest = (number(n, row.digits) for n in (row.rest, row.rest_low, row.rest_high))
+            without = "{}: {} [{}, {}]".format(row.without, *rest)
+            lines.append([ends[0], difference, mean, f"[{low}, {high}]", least, without, ends[1]])
             ends = ["", ""]
     if not lines:
         return []
@@ -171,9 +189,12 @@ def _questions(evidence: Mapping[str, Evidence]) -> list[str]:
         "",
         "Mean test error of each method minus that of a reference over data sets, in points; above "
         "0: worse. Unadjusted 95 % intervals by Student's t over the data sets. *Detectable* is "
-        "explained below.",
+        "explained below. *Without*: the data set that changes the mean most, and the difference "
+        "on the others.",
         "",
-        *markdown(["question", "difference", "mean", "interval", "detectable", "study"], lines),
+        *markdown(
+            ["question", "difference", "mean", "interval", "detectable", "without", "study"], lines
+        ),
         "",
     ]
 
@@ -217,23 +238,25 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         chance = 1 / (len(rule.lower) + len(rule.higher))
         share, low, high = (pair[name] + chance for name in ("difference", "low", "high"))
         return verdict, (
-            f"{pair['lower']}: lowest on {share:.0%} [{low:.0%}, {high:.0%}] of {pair['units']} "
-            f"{units}, by chance on {chance:.0%}"
+            f"{pair['lower']}: lowest test error of {', '.join([*rule.lower, *rule.higher])} on "
+            f"{share:.0%} [{low:.0%}, {high:.0%}] of {pair['units']} {units}, by chance on "
+            f"{chance:.0%}"
         )
-    errors = rule.by != "rank" and rule.column in ERRORS
     shown = losses.of(study)
+    errors = rule.by != "rank" and "{loss}" in COLUMNS[rule.column]
     scale, digits = (shown.scale, shown.digits) if errors else (1, 2)
+    what = shown.fill(COLUMNS[rule.column])
+    if rule.by in KINDS:
+        what = KINDS[rule.by] + what
     numbers = [pair[name] for name in ("difference", "low", "high", "detectable")]
     mean, low, high, least = (number(scale * value, digits) for value in numbers)
-    what = ", log2 of iterations" if rule.column == "reached" else ""
-    what = ", log10" if rule.column in measured.DESIGNS else what
     given = rule.within or rule.margin
     margin = f"; margin {scale * given:.{digits}f}" if given else ""
-    where = f"{name}: " if len(names) > 1 else ""
+    where = f" in {name}" if len(names) > 1 else ""
     if rule.largest_in_first:
-        where = f"in {names[0]} more than in {name}: "
+        where = f" in {names[0]} more than in {name}"
     return verdict, (
-        f"{where}{pair['higher']} − {pair['lower']}{what}: {mean} [{low}, {high}]; "
+        f"{what}{where}, {pair['higher']} − {pair['lower']}: {mean} [{low}, {high}]; "
         f"detectable {least}{margin}; {pair['units']} {units}"
     )
 

@@ -75,7 +75,7 @@ def page(
     errors = tests.groupby(level="dataset", sort=False).mean() * shown.scale
     commits = ", ".join(f"`{commit}`" for commit in sorted(set(table["commit"])))
     lines += ["", f"Commits of the code: {commits}.", "", *_errors(table, errors, shown)]
-    reference = _reference(study)
+    reference = reference_of(study)
     if len(errors) > 1:
         title = f"Differences from {reference}"
         lines += ["", *_differences(tests, reference, shown, title, "its repeats")]
@@ -89,21 +89,16 @@ def page(
     return "\n".join([*lines, ""])
 
 
-def differences(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
-    """Compare the methods of a study with its reference; for the parameters, see :func:`page`.
+def mean_errors(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Return mean test losses, of shape (data sets, methods); for the parameters, see :func:`page`.
 
-    As ``effects.intervals``: one row per method, from means over divisions if the study has any.
-    Empty with fewer than two data sets. ``attrs`` has the ``reference`` and the number of
-    ``datasets``.
+    Of repeats with all methods; over all divisions if the study has any. Empty without a repeat.
     """
     table = _whole(study, rows)
-    found = pd.DataFrame()
-    if table["dataset"].nunique() > 1:
-        tests = (_divided if study.get("divisions") else _tests)(study, table)
-        errors = tests.groupby(level="dataset", sort=False).mean()
-        found = effects.intervals(errors, _reference(study), losses.of(study).most)
-    found.attrs = {"reference": _reference(study), "datasets": table["dataset"].nunique()}
-    return found
+    if table.empty:
+        return pd.DataFrame()
+    tests = (_divided if study.get("divisions") else _tests)(study, table)
+    return tests.groupby(level="dataset", sort=False).mean()
 
 
 def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
@@ -135,7 +130,8 @@ def _ordered(study: Mapping[str, Any], wide: pd.DataFrame) -> pd.DataFrame:
     return wide[list(study["methods"])].loc[[d for d in study["datasets"] if d in there]]
 
 
-def _reference(study: Mapping[str, Any]) -> str:
+def reference_of(study: Mapping[str, Any]) -> str:
+    """Return the method that the others of a study are compared with."""
     return (study.get("report") or {}).get("reference") or list(study["methods"])[-1]
 
 

@@ -55,6 +55,8 @@ class Decide(Part):
     margin: float = 0.0
     #: Data sets that the claim covers; empty: all.
     datasets: list[str] = Field(default_factory=list)
+    #: Instead of ``higher``: a method halfway between these two.
+    halfway: list[str] = Field(default_factory=list)
     #: Instead of ``higher``: the paper's printed values for the method, by data set.
     printed: dict[str, float] = Field(default_factory=dict)
     #: The difference is claimed to be larger in the claim's first study than in each other one.
