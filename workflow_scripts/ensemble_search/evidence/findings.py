@@ -80,8 +80,8 @@ def words(found: pd.DataFrame) -> str:
         answer = "; ".join(sides) or "no significant difference"
         said.append(
             f"*{QUESTIONS[str(name)]}* Compared with `{first['reference']}`: {answer} (detectable "
-            f"with {100 * effects.POWER:g} % power: {' to '.join(least)} points; {first['done']} of "
-            f"{first['repeats']} repeats)."
+            f"with {100 * effects.POWER:g} % power: {' to '.join(least)} points; "
+            f"{first['done']} of {first['repeats']} repeats)."
         )
     return " ".join(said)
 
