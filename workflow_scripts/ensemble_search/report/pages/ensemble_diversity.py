@@ -167,9 +167,7 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
 
 
 def _read(results: Results, method: str, dataset: str, repeat: int) -> dict | None:
-    parts = results.study["methods"][method]
     try:
-        run = dataset, parts["search"], parts["ensemble"], repeat
-        return results.ensemble(*run).get("diversity")
+        return results.ensemble(method, dataset, repeat).get("diversity")
     except Missing:
         return None
