@@ -13,6 +13,7 @@ from ensemble_search.analysis.times import duration
 from ensemble_search.analysis.verdict import Verdict, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
 from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.results.job_logs import ranges
 from ensemble_search.runtime.errors import number_of
 
 #: Explains the column of this name.
@@ -200,7 +201,7 @@ def missing_table(missing: pd.DataFrame) -> Table:
     groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
     rows = []
     for (stage, dataset, search, ensemble, reason), group in groups:
-        repeats = _spans(sorted(set(group["repeat"].dropna())))
+        repeats = ranges(sorted(set(group["repeat"].dropna())), "–", ", ")
         rows.append(cells(stage, dataset, search, ensemble, repeats, reason))
     columns = ["stage", "data set", "search", "ensemble", "repeats", "why"]
     return Table("missing", "Missing results", columns, rows, missing, wide=True)
@@ -222,14 +223,3 @@ def plain(name: str, caption: str, frame: pd.DataFrame) -> Table:
     rows = [cells(*row) for row in frame.itertuples(index=False)]
     headings = ["data set" if column == "dataset" else column for column in frame]
     return Table(name, caption, headings, rows, frame, wide=True)
-
-
-def _spans(numbers: list[int]) -> str:
-    """Write ``0, 2–4`` for 0, 2, 3, 4."""
-    spans: list[list[int]] = []
-    for n in numbers:
-        if spans and spans[-1][1] == n - 1:
-            spans[-1][1] = n
-        else:
-            spans.append([n, n])
-    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)

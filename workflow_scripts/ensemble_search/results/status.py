@@ -130,20 +130,9 @@ def together(searches: list[dict]) -> list[dict]:
             for key in ("evaluations", "done", "budget", "failed", "seconds")
         }
         mean = sum(best) / len(best) if best else None
-        repeats = _ranges([s["repeat"] for s in group])
+        repeats = job_logs.ranges([s["repeat"] for s in group])
         made.append({**group[0], **sums, "repeat": repeats, "best_error": mean})
     return made
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Write ascending numbers as ``0-9,12``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(f"{run[0]}-{run[-1]}" if run[1:] else str(run[0]) for run in runs)
 
 
 def row(state: dict) -> tuple[str, ...]:
