@@ -35,6 +35,21 @@ def joined(trees: Sequence[tuple[np.ndarray, ...]], single: bool) -> Part:
     }
 
 
+def tree_sum(
+    trees: Part,
+    start: np.ndarray,
+    link: str,
+    divisor: float = 1.0,
+    turns: bool = True,
+    single_sums: bool = False,
+) -> Part:
+    """Describe a sum of trees; see ``predictor.learners.TreeSum``."""
+    return {
+        "kind": "tree sum", "turns": turns, **trees, "start": start, "divisor": float(divisor),
+        "single_sums": single_sums, "link": link,
+    }  # fmt: skip
+
+
 def _breadth_first(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     level, order = np.zeros(1, dtype=np.int64), []
     while len(level):
