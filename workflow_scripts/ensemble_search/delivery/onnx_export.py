@@ -26,16 +26,9 @@ class NotConvertible(Exception):
 def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> bytes:
     """Convert a stored pipeline of an ensemble with n classes (None in a regression).
 
-    Returns
-    -------
-    model
-        An ONNX model with the input ``features``, double, of shape (n_samples, n_features), and one
-        output, of shape (n_samples, n_classes) or (n_samples, 1): probabilities or values.
-
-    Raises
-    ------
-    NotConvertible
-        If the training rows of the learner lacked a class, or a part has no counterpart.
+    The ONNX model has the input ``features``, double, of shape (n_samples, n_features), and one
+    output, of shape (n_samples, n_classes) or (n_samples, 1): probabilities or values.
+    NotConvertible if the training rows of the learner lacked a class, or a part has no counterpart.
     """
     from onnx import helper
 

@@ -280,14 +280,8 @@ def observations(
 ) -> "pa.Table":
     """Read ``iteration`` and columns of the ``observations.parquet`` of a search.
 
-    Parameters
-    ----------
-    names
-        Among :data:`OBSERVATIONS`.
-    others
-        As in ``files.read_parquet``.
-    rows
-        Number of its evaluations, if known.
+    ``names`` are among :data:`OBSERVATIONS`, ``others`` is as in ``files.read_parquet``, and
+    ``rows`` is the number of its evaluations, if known.
     """
     path = folder / OBSERVATIONS_FILE
     wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
@@ -353,13 +347,9 @@ def members(folder: Path) -> "pa.Table":
 def losses(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """Read the ``losses.npz`` of an ensemble: its losses on individual test samples.
 
-    Returns
-    -------
-    iterations
-        Iterations at which the ensemble changed, int64, ascending, of shape (n_changes,).
-    losses
-        Of shape (n_changes, n_test): bool (True: wrong label) if all losses are 0 or 1; else
-        float32. (n_changes, 0) if the metric has no losses of individual samples.
+    Returns the iterations at which the ensemble changed, int64, ascending, of shape (n_changes,);
+    and the losses, of shape (n_changes, n_test): bool (True: wrong label) if all are 0 or 1, else
+    float32; of shape (n_changes, 0) if the metric has no losses of individual samples.
     """
     path = folder / "losses.npz"
     files.check(folder / "ensemble.json", [path.name])
@@ -412,19 +402,10 @@ def of_jobs(
 ) -> tuple[list["pd.DataFrame"], list[str]]:
     """Read the tables of jobs, with :func:`quality`, :func:`spread` or :func:`divisions`.
 
-    Parameters
-    ----------
-    results, pattern
-        Folder of the study, and the path of a table in it, with names of fields in braces.
-    jobs
-        Per job: the fields, and the expected job by key.
-
-    Returns
-    -------
-    tables
-        Tables of all finished jobs, with the fields as additional columns.
-    missing
-        Tables that do not exist or belong to another job, with the reason.
+    ``pattern`` is the path of a table in the study's folder ``results``, with names of fields in
+    braces; ``jobs`` has, per job, the fields, and the expected job by key. Returns the tables of
+    all finished jobs, with the fields as additional columns, and those that do not exist or belong
+    to another job, with the reason.
     """
     tables, missing = [], []
     for fields, asked in jobs:

@@ -27,12 +27,8 @@ USUAL = ("None", "Priority", "Resources")
 def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     """Describe the progress of a study whose results are below the working directory.
 
-    Returns
-    -------
-    lines
-        The table of its searches, and a summary of its other jobs.
-    problems
-        Damaged files, one line each with the remedy.
+    Returns the table of its searches with a summary of its other jobs, and damaged files, one line
+    each with the remedy.
     """
     study = jobs.study
     found = slurm.queue() or ()

@@ -13,10 +13,7 @@ from ensemble_search.predictor.store.trees import scikit_learn, tree_sum
 def stored(fitted: Any) -> tuple[list[Part], Part]:
     """Describe a fitted learner, and any transformers that must precede it.
 
-    Raises
-    ------
-    NotStorable
-        If its type is not in :data:`STORED`, or no space has its settings.
+    NotStorable if its type is not in :data:`STORED`, or no space has its settings.
     """
     if type(fitted).__name__ == "Pipeline":
         *before, last = (step for _, step in fitted.steps)

@@ -11,13 +11,9 @@ from ensemble_search.predictor.store.parts import Part
 def joined(trees: Sequence[tuple[np.ndarray, ...]], single: bool) -> Part:
     """Concatenate the nodes of trees.
 
-    Parameters
-    ----------
-    trees
-        Per tree, the arrays of nodes: feature, threshold, left child and right child (-1 for
-        leaves), and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left.
-    single
-        Whether features are rounded to single precision first.
+    Each of ``trees`` has the arrays of its nodes: feature, threshold, left child and right child
+    (-1 for leaves), and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left;
+    ``single`` says whether features are rounded to single precision first.
     """
     features, thresholds, values = [], [], []
     for feature, threshold, left, right, value in trees:
@@ -60,14 +56,10 @@ def _breadth_first(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def scikit_learn(trees: Sequence[Any], values: Sequence[np.ndarray] | None = None) -> Part:
-    """Concatenate scikit-learn trees.
+    """Concatenate scikit-learn trees, given their attributes ``tree_``.
 
-    Parameters
-    ----------
-    trees
-        The attributes ``tree_``.
-    values
-        Values of each tree's nodes, of shape (n_nodes, outputs); default: their own, one output.
+    ``values`` has those of each tree's nodes, of shape (n_nodes, outputs); default: their own, one
+    output.
     """
     if values is None:
         values = [tree.value[:, 0] for tree in trees]

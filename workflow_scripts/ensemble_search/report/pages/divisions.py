@@ -78,13 +78,9 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
 def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
     """Read the losses of all methods on the divisions.
 
-    Returns
-    -------
-    scores
-        One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
-        ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
-    missing
-        Files that do not exist or belong to another job, with the reason.
+    One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
+    ``division`` (from 1) and ``test_error``; without runs whose evaluations all failed. Also the
+    files that do not exist or belong to another job, with the reason.
     """
     study, jobs = results.study, []
     methods = study["methods"] if study.get("divisions") else {}
