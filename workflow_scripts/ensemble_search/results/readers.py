@@ -6,7 +6,7 @@ them.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -399,14 +399,17 @@ def of_jobs(
     results: Path,
     pattern: str,
     jobs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
-) -> tuple[list["pd.DataFrame"], list[str]]:
+    columns: Sequence[str],
+) -> tuple["pd.DataFrame", list[str]]:
     """Read the tables of jobs, with :func:`quality`, :func:`spread` or :func:`divisions`.
 
     ``pattern`` is the path of a table in the study's folder ``results``, with names of fields in
-    braces; ``jobs`` has, per job, the fields, and the expected job by key. Returns the tables of
-    all finished jobs, with the fields as additional columns, and those that do not exist or belong
-    to another job, with the reason.
+    braces; ``jobs`` has, per job, the fields, and the expected job by key. Returns the rows of all
+    finished jobs, with the fields as additional columns, or none with these ``columns``; and the
+    tables that do not exist or belong to another job, with the reason.
     """
+    import pandas as pd
+
     tables, missing = [], []
     for fields, asked in jobs:
         file = pattern.format(**fields)
@@ -419,7 +422,9 @@ def of_jobs(
             missing.append(f"{file}: made with other settings ({', '.join(other)})")
         else:
             tables.append(table.to_pandas().assign(**fields))
-    return tables, missing
+    if not tables:
+        return pd.DataFrame(columns=columns), missing
+    return pd.concat(tables, ignore_index=True), missing
 
 
 def _with_errors(path: Path, columns: Mapping[str, str]) -> "pa.Table":

@@ -91,11 +91,11 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
         fields = {"dataset": dataset, "search": search, "repeat": repeat}
         jobs.append((fields, {"divisions": study["divisions"], "ensembles": ensembles}))
     pattern = f"{layout.DIVISIONS}/divisions.parquet"
-    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs)
     columns = ["dataset", "split", "repeat", "method", "division", "test_error"]
-    if not found:
-        return pd.DataFrame(columns=columns), missing
+    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs, columns)
+    if found.empty:
+        return found, missing
     names = pd.DataFrame([{"method": method, **parts} for method, parts in methods.items()])
-    scores = pd.concat(found, ignore_index=True).dropna().merge(names, on=["search", "ensemble"])
+    scores = found.dropna().merge(names, on=["search", "ensemble"])
     split = scores["repeat"].map(dict(enumerate(results.splits)))
     return scores.assign(split=split)[columns], missing
