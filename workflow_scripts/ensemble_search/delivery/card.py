@@ -62,14 +62,9 @@ def make(
 ) -> Card:
     """Measure and describe an ensemble.
 
-    Parameters
-    ----------
-    delivery, ensemble
-        ``build.Delivery`` after its refits, and the reloaded ensemble.
-    manifest, parity, described
-        Content of ``ensemble.json``, ``parity.json`` and the split's ``split.json``.
-    about
-        See ``build.deliver``.
+    ``delivery`` is a ``build.Delivery`` after its refits, and ``ensemble`` the reloaded ensemble.
+    ``manifest``, ``parity`` and ``described`` are the content of ``ensemble.json``, ``parity.json``
+    and the split's ``split.json``; for ``about``, see ``build.deliver``.
     """
     tested = Tested(delivery, ensemble, manifest)
     found = tested.measured()

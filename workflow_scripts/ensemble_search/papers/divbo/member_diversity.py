@@ -139,12 +139,11 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembe
     Raises Missing if its members, predictions or validation labels do not exist, and Unusable if
     one of these is damaged.
     """
-    parts = results.study["methods"][method]
-    changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+    changes = results.members(method, dataset, repeat)
     changes = changes[changes["iteration"] <= results.scores["iteration"].max()]
     last = changes[changes["iteration"] == changes["iteration"].max()]
     members = sorted({int(m) for m in last["member"]})
-    run = dataset, parts["search"], repeat
+    run = dataset, results.study["methods"][method]["search"], repeat
     predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
     return FinalMembers(
         members,

@@ -203,14 +203,13 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
         for key, group in observed.groupby(["dataset", "search", "repeat"])
     }
     for method, dataset, repeat in seen.itertuples(index=False, name=None):
-        parts = results.study["methods"][method]
-        run = dataset, parts["search"], repeat
+        run = dataset, results.study["methods"][method]["search"], repeat
         own = errors.get(run)
         if own is None or len(own) < SHARE:
             continue
         first = len(own) - len(own) // SHARE + 1
         try:
-            members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+            members = results.members(method, dataset, repeat)
             found = of_run(partial(results.diversities, *run), own, members, first)
         except Missing:
             continue

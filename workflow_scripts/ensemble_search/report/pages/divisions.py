@@ -78,13 +78,9 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
 def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
     """Read the losses of all methods on the divisions.
 
-    Returns
-    -------
-    scores
-        One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
-        ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
-    missing
-        Files that do not exist or belong to another job, with the reason.
+    One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
+    ``division`` (from 1) and ``test_error``; without runs whose evaluations all failed. Also the
+    files that do not exist or belong to another job, with the reason.
     """
     study, jobs = results.study, []
     methods = study["methods"] if study.get("divisions") else {}
@@ -95,11 +91,11 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
         fields = {"dataset": dataset, "search": search, "repeat": repeat}
         jobs.append((fields, {"divisions": study["divisions"], "ensembles": ensembles}))
     pattern = f"{layout.DIVISIONS}/divisions.parquet"
-    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs)
     columns = ["dataset", "split", "repeat", "method", "division", "test_error"]
-    if not found:
-        return pd.DataFrame(columns=columns), missing
+    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs, columns)
+    if found.empty:
+        return found, missing
     names = pd.DataFrame([{"method": method, **parts} for method, parts in methods.items()])
-    scores = pd.concat(found, ignore_index=True).dropna().merge(names, on=["search", "ensemble"])
+    scores = found.dropna().merge(names, on=["search", "ensemble"])
     split = scores["repeat"].map(dict(enumerate(results.splits)))
     return scores.assign(split=split)[columns], missing

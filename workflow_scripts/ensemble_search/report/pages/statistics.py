@@ -292,13 +292,9 @@ def gaps(scores: pd.DataFrame) -> pd.DataFrame:
     """Test minus validation error of the ensemble at each iteration, averaged over runs.
 
     Both errors are of the same ensemble; the validation error is not the best one observed so far.
-
-    Returns
-    -------
-    gaps
-        Columns ``method``, ``iteration``, ``validation_error``, ``test_error``, ``gap``,
-        ``members`` (unique ones): means over data sets and repeats; NaN while some run has no
-        model. ``runs``: number of runs.
+    The columns are ``method``, ``iteration``; ``validation_error``, ``test_error``, ``gap`` and
+    ``members`` (unique ones): means over data sets and repeats, NaN while some run has no model;
+    and ``runs``, their number.
     """
     keys = ["method", "iteration"]
     columns = ["validation_error", "test_error", "gap", "members"]
@@ -314,20 +310,10 @@ def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     """Compare the spread of test errors over repeats with the part due to the test set's size.
 
     As an estimate of the error on new data, a test error e on n samples has the standard error
-    sqrt(e (1 - e) / n). Repeats on the same split do not show it.
-
-    Parameters
-    ----------
-    final
-        Test errors of one method, index (dataset, repeat), one column.
-    rows
-        Number of test samples by data set.
-
-    Returns
-    -------
-    table
-        By data set: ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1; NaN for
-        one repeat), ``rows``, ``of_the_test_part`` (standard error).
+    sqrt(e (1 - e) / n). Repeats on the same split do not show it. ``final`` has the test errors of
+    one method, index (dataset, repeat), one column; ``rows`` the number of test samples by data
+    set. By data set: ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1; NaN for
+    one repeat), ``rows``, ``of_the_test_part`` (standard error).
     """
     groups = final.iloc[:, 0].groupby(level="dataset", sort=False)
     table = pd.DataFrame({"error": groups.mean(), "over_repeats": groups.std()})
