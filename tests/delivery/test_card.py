@@ -339,7 +339,6 @@ def test_partial_dependence_of_what_has_no_simple_values():
 
 #: Sentences on the quality that depend on the data, and on how the ensemble was made.
 SAID = {
-    "near": "Rows close in time may be alike",
     "far": "It is outside the interval, so the test rows may also differ",
     "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
@@ -357,7 +356,7 @@ SAID = {
     ("changes", "expected"),
     [
         ({}, {"two", "kept", "again"}),
-        ({"by": {"time": "day"}, "classes": list("abc")}, {"near", "more", "kept", "again"}),
+        ({"by": {"time": "day"}, "classes": list("abc")}, {"more", "kept", "again"}),
         ({"by": {"group": "patient"}, "groups": np.arange(120) // 10},
          {"groups", "two", "kept", "again"}),
         ({"weights": np.ones(120), "as_found": None}, {"weights", "two", "kept"}),
@@ -487,16 +486,23 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     ],
 )  # fmt: skip
 def test_cautions(given, said):
-    found = list(card._cautions(*of_test_rows(*given)))
+    found = list(card._cautions(*of_test_rows(*given), {}))
     some = [words for words in said if any(words in caution for caution in found)]
     assert some == said, found
     assert len(found) >= len(said)
     assert bool(found) == bool(said)
 
 
+def test_later_rows_may_differ():
+    tested = of_test_rows([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"))
+    assert [*card._cautions(*tested, {"weight": "w"})] == []
+    (said,) = card._cautions(*tested, {"time": "day"})
+    assert said.startswith("Rows close in time may be alike")
+
+
 def test_predictions_of_a_target_of_noise_do_not_make_the_test_rows_others():
     labels, found = np.random.default_rng(0).normal(size=(2, 2000))
-    said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR)))
+    said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR), {}))
     assert "R² is below 0: the mean of the test rows would be closer." in said
     assert "differ" not in said
 

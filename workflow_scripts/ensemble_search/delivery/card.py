@@ -82,7 +82,8 @@ def make(
     parts.append(Part("What was read, changed and left out", reading, [columns]))
     parts.append(Part("Checks", [*_parity(parity)]))
     title = f"{about['dataset']}: an ensemble that predicts {manifest['target']}"
-    return Card(title, _headline(tested, found), [*_cautions(tested, found)], parts)
+    cautions = [*_cautions(tested, found, described.get("by", {}))]
+    return Card(title, _headline(tested, found), cautions, parts)
 
 
 def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
@@ -110,8 +111,11 @@ def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
     return said
 
 
-def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
-    """List reasons against relying on the ensemble, a sentence each."""
+def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str]) -> Iterator[str]:
+    """List reasons against relying on the ensemble, a sentence each.
+
+    ``by`` are the columns that divide or weight the rows, by role.
+    """
     labels, own, loss = tested.labels, found[tested.name], tested.metric.loss
     rows = np.bincount(labels, minlength=len(tested.classes)).tolist() if tested.classes else []
     if tested.delivery.warning:
@@ -148,6 +152,11 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         yield (
             f"{also} of the {len(labels)} test rows are also in the table, with the same values "
             "and target: the loss on them is too low."
+        )
+    if "time" in by:
+        yield (
+            "Rows close in time may be alike, and later rows may differ: the 95 % intervals reflect "
+            "neither, and may be too narrow."
         )
     if len(labels) < FEW_ROWS:
         yield f"There {_only(len(labels), 'test row')}, so all these numbers are uncertain."
@@ -210,11 +219,6 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         said.append(
             f"They form {number_of(len(np.unique(tested.groups)), 'group')}, one per "
             f"'{described['by']['group']}', and the intervals reflect the sampling of groups."
-        )
-    if "time" in described.get("by", {}):
-        said.append(
-            "Rows close in time may be alike, which the intervals do not reflect: they may be too "
-            "narrow."
         )
     if len(tested.classes) == 2:
         said.append(f"The positive class for average precision and F1 is '{tested.classes[1]}'.")
