@@ -155,8 +155,8 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
         )
     if "time" in by:
         yield (
-            "Rows close in time may be alike, and later rows may differ: the 95 % intervals reflect "
-            "neither, and may be too narrow."
+            "Rows close in time may be alike, and later rows may differ: the 95 % intervals "
+            "reflect neither, and may be too narrow."
         )
     if len(labels) < FEW_ROWS:
         yield f"There {_only(len(labels), 'test row')}, so all these numbers are uncertain."
