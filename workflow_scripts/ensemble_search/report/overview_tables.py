@@ -59,7 +59,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         "(1 = lowest, ties share ranks), then averaged over data sets. Win rate: mean share of the "
         "other methods that a method beats on a data set; it follows from the rank. Elo: "
         f"Bradley-Terry strengths from the same wins; {ratings.MEAN} is the mean, and "
-        f"{ratings.TENFOLD} more mean tenfold odds of winning. Intervals: Student's t over "
+        f"{ratings.TENFOLD} more mean ten times the odds of winning. Intervals: Student's t over "
         f"the data sets, of ranks clipped to 1 and {len(table)}, of Elo from the jackknife; – "
         "where they cannot be estimated: with one data set, or the same rank on all.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row{tied}"

@@ -37,8 +37,9 @@ def build(results: Results, publish) -> list[Section] | str:
         return "the members or predictions of the finished searches are missing"
     about = (
         "Two members disagree on a sample if exactly one of them is right; their diversity (the "
-        "paper's Eq. 3) is how far apart their class probabilities are. Both are means over all "
-        "pairs of unique members of the ensemble after the last iteration, on the validation rows."
+        "paper's Eq. 3) is the Euclidean distance of their class probabilities over √2, 0 to 1 (of "
+        "two classes, how much the probability of one differs). Both are means over all pairs of "
+        "unique members of the ensemble after the last iteration, on the validation rows."
     )
     tables = [_table(table, "disagreement"), _table(table, "diversity")]
     parts: list = [about, *tables, *_paper(results, table)]

@@ -23,10 +23,11 @@ SHARE = 5
 WHAT = {
     "minimum": (
         "Minimum diversity",
-        "Diversity (Eq. 3 of the paper, on the validation rows) between the learner suggested at "
-        "an iteration and the most similar member of the previous iteration's ensemble; mean over "
-        "repeats, without failed evaluations. Values near 0 mean that the search repeats what its "
-        "ensemble has. For diverse bagging, the member is the pipeline that was refitted.",
+        "Diversity (the paper's Eq. 3: the Euclidean distance of the class probabilities over √2, "
+        "mean over the validation rows) between the learner suggested at an iteration and the most "
+        "similar member of the previous iteration's ensemble; mean over repeats, without failed "
+        "evaluations. Values near 0 mean that the search repeats what its ensemble has. For "
+        "diverse bagging, the member is the pipeline that was refitted.",
         "minimum diversity",
     ),
     "average": (

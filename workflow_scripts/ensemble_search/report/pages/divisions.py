@@ -66,9 +66,9 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
         f"Mean test {losses.title} of the method minus {reference}'s; each data set counts with "
         "its mean over runs and divisions. Intervals: Student's t over "
         f"{number_of(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}".rstrip(),
-        f"{DETECTABLE} Standard deviations of the difference: square roots of unbiased estimates "
-        "of the variance components, 0 where such an estimate is negative. The one between "
-        "divisions is how far a single division, with the same fits, lies from their mean.",
+        f"{DETECTABLE} sd: standard deviation of the difference, by its source; 0 where the "
+        "estimate of its variance is negative. The one between divisions is how far a single "
+        "division, with the same fits, lies from their mean.",
     ]
     caption = f"Test {losses.title} of each rule minus {reference}'s, over divisions"
     data = table.rename_axis("method").reset_index()
