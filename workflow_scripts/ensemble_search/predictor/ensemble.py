@@ -19,7 +19,7 @@ from ensemble_search.data.cells import word
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.rows import safe
+from ensemble_search.predictor.rows import matching, safe
 from ensemble_search.predictor.stored import REMEDY
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.combination import COMBINATIONS
@@ -27,6 +27,7 @@ from ensemble_search.problems.regression import Regression
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.runtime.plugins import nearest
 
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
 #: Importance of columns, measured for the card.
@@ -395,6 +396,8 @@ class _Delivered:
         missing = [name for name in self.preparation.names if name not in columns]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            near = nearest(missing[0], [*map(str, columns)])
+            more += f" ({near})" * near.startswith("did")
             raise InvalidRows(
                 f"there is no column '{missing[0]}'{more}; the ensemble needs "
                 f"{', '.join(map(str, self.preparation.names))}"
@@ -410,7 +413,9 @@ class _Delivered:
             for name in self.preparation.names:
                 if sum(str(other) == name for other in X.columns) > 1:
                     raise InvalidRows(f"there are two columns called '{name}'; rename one")
-            return {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
+            given = {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
+            found = matching(self.preparation.names, [*given])
+            return given | {name: given[own] for name, own in found.items()}
         if isinstance(X, Mapping):
             for name in self.preparation.names:
                 if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
