@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
@@ -15,6 +16,7 @@ from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
+from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 
 COLUMNS = [
@@ -394,6 +396,7 @@ def test_what_the_quality_says(changes, expected):
 def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monkeypatch):
     made = {"made/search": {"commit": commit, "dirty": dirty}}
     monkeypatch.setattr(card.readers, "search", made.get)
+    monkeypatch.setattr(card.readers, "failures", {"made/search": "1 of 2 failed"}.get)
     kept = SimpleNamespace(loss=lambda labels, predictions: 0.25)
     tested = SimpleNamespace(
         delivery=SimpleNamespace(
@@ -406,7 +409,24 @@ def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monk
         loss=lambda losses: losses, metric=ERROR,
     )  # fmt: skip
     about = {"method": "RS", "study": "s", "command": "snakemake"}
-    assert card._search(tested, about).paragraphs[0].endswith(said)
+    failed, searched = card._search(tested, about).paragraphs
+    assert failed == "1 of 2 failed." and searched.endswith(said)
+
+
+def test_reasons_of_failures_are_counted(tmp_path):
+    late, twice = ("timeout", "TimeoutError", "more than 10 s"), ("crash", "LinAlgError", "a\nb")
+    rows = [("ok", None, None), twice, late, late, ("memory", "MemoryError", "more than 9 MiB")]
+    rows += [("crash", "ValueError", "x" * 999)]
+    columns = {"iteration": range(1, 7)}
+    columns |= dict(zip(("status", "error_type", "message"), zip(*rows, strict=True), strict=True))
+    made = pd.DataFrame({name: [*values] for name, values in columns.items()})
+    made.to_parquet(tmp_path / "observations.parquet", index=False)
+    assert readers.failures(tmp_path) == (
+        "5 of 6 pipelines failed: 2 × TimeoutError: more than 10 s; 1 × LinAlgError: a\\nb; "
+        "1 × MemoryError: more than 9 MiB; other reasons"
+    )
+    made[:1].to_parquet(tmp_path / "observations.parquet", index=False)
+    assert readers.failures(tmp_path) == ""
 
 
 @pytest.mark.parametrize("n", [4, 6])

@@ -397,6 +397,9 @@ class Search:
         name = self.study["study"]
         delivered = self.folder / "delivered" / name / short.METHOD
         card = read_json(delivered / SUMMARY)
+        of = {"dataset": name, "search": "divbo", "repeat": 0}
+        if failed := readers.failures(layout.path(self.folder, layout.SEARCH, **of)):
+            print(f"note: {failed}")
         print(card["headline"])
         for caution in card["cautions"]:
             print(f"caution: {caution}")

@@ -530,14 +530,16 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     made = readers.search(delivery.source.search)
     commit = f" at commit {made['commit'][:12]}" if made["commit"] else ""
     commit += ", which had uncommitted changes" if made["dirty"] else ""
+    failed = readers.failures(delivery.source.search)
     return Part(
         "The search",
         [
+            *([f"{failed}."] if failed else []),
             f"{about['method']} tried {number_of(len(best), 'pipeline')} of the search space "
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
             "helps. The command below repeats the search on the same data, in a checkout of "
-            f"this project{commit}."
+            f"this project{commit}.",
         ],
         charts=[Chart("search", *axes, series)],
         code=about["command"],
