@@ -405,7 +405,8 @@ def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
 def varies(values: np.ndarray) -> bool:
     """Whether numbers vary enough to be kept."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.var(values) > MIN_VARIANCE)
+        # The variance of equal numbers is above 0 if their mean is rounded.
+        return bool(np.var(values) > MIN_VARIANCE and values.min() < values.max())
 
 
 def is_code(present: "pd.Series") -> bool:

@@ -314,8 +314,12 @@ def observations(
 def failures(folder: Path) -> str:
     """Say how many evaluations of a search failed, and why, most frequent first; or nothing."""
     found = observations(folder, ("status", "error_type", "message")).to_pylist()
-    failed = [row for row in found if row["status"] != OK]
-    whys = Counter(f"{row['error_type'] or row['status']}: {row['message'] or ''}" for row in failed)
+    failed = [
+        (row["error_type"] or row["status"], row["message"] or "")
+        for row in found
+        if row["status"] != OK
+    ]
+    whys = Counter(map(": ".join, failed))
     said = [f"{count} × {one_line(why)[:LONGEST_REASON]}" for why, count in whys.most_common(3)]
     said += ["other reasons"] * (len(whys) > len(said))
     return f"{len(failed)} of {len(found)} pipelines failed: {'; '.join(said)}" * bool(failed)

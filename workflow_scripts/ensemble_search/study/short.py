@@ -157,6 +157,12 @@ def look_at(
         )
     what, classes = "a regression", None
     if task == CLASSIFICATION:
+        declared = isinstance(labels.dtype, pd.CategoricalDtype)
+        if not declared and (many := many_numbers(column)):
+            raise UserError(
+                f"--metric: {metric} is for classes, and '{target}' has {many} distinct numbers; "
+                f"choose --metric={METRICS[REGRESSION]}, or merge numbers into classes"
+            )
         counts = text(labels).value_counts().sort_index()
         rare = counts[counts < normalise.SMALLEST_CLASS]
         if len(rare) > len(counts) - 2:
