@@ -376,7 +376,7 @@ def test_many_categories_are_named():
     codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
     _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
     assert described["notes"] == [
-        "column 'words' has 60 distinct among 180 values, such as 'w0': each becomes a feature",
+        "column 'words' has 60 distinct among 180 values, such as 'w0': frequent ones become features",
         "column 'codes' has 60 distinct among 180 values, such as '0': codes, used as one number",
     ]
 
@@ -746,7 +746,7 @@ def test_digits_of_other_scripts_are_no_codes():
     words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
     frame, described = run(x=words, y=TWO)
     _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
-    assert "each becomes a feature; they look like numbers" in described["notes"][0]
+    assert "frequent ones become features; they look like numbers" in described["notes"][0]
     assert "x" not in dropped
 
 

@@ -335,8 +335,8 @@ SAID = {
     "near": "Rows close in time may be alike",
     "far": "It is outside the interval, so the test rows may also differ",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
-    "weights": "Rows are weighted here",
-    "two": "The positive class for average precision and F1 is 'b'",
+    "weights": "Rows are weighted here, at thresholds and in the calibration, but not by class",
+    "two": "The positive class for average precision and F1 is 'b', the second in order of text",
     "more": "Average precision, F1 and AUC are means over the classes",
     "kept": "The tested members are the delivered ones, refitted on the training rows.",
     "again": "Before they were refitted, their ",
@@ -503,7 +503,7 @@ def test_cautions(given, said):
 def test_predictions_of_a_target_of_noise_do_not_make_the_test_rows_others():
     labels, found = np.random.default_rng(0).normal(size=(2, 2000))
     said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR)))
-    assert "R² is below 0: the mean of the test rows would be closer." in said
+    assert "R² is below 0: the mean of the test rows themselves would be closer." in said
     assert "differ" not in said
 
 

@@ -110,6 +110,25 @@ def test_columns_that_cannot_be_read_are_an_error_and_single_values_a_warning(
     )
 
 
+def test_labels_of_other_classes_are_not_scored(folder):
+    model = load_ensemble(folder)
+    truth = [f"class_{k}" for k in load_wine().target]
+    assert model.score(FRAME, truth) > 0.9
+    assert model.score(FRAME, ["class_7", *truth[1:]]) > 0.9
+    said = "y has no class of the ensemble, such as 'class_0', 'class_1', 'class_2': 'True'"
+    with pytest.raises(UserError, match=said):
+        model.score(FRAME, np.ones(len(FRAME), dtype=bool))
+
+
+def test_notes_are_those_of_the_last_rows(folder):
+    model = load_ensemble(folder)
+    model.predict(FRAME.assign(hue=["red", *FRAME.hue[1:]]))
+    assert model.notes_
+    with pytest.raises(UserError):
+        model.predict(FRAME.drop(columns="hue"))
+    assert model.notes_ == []
+
+
 def test_outer_blanks_of_names_of_columns_do_not_matter(run, tmp_path):
     """Readers of CSV files keep some of them."""
     model, blank = load_ensemble(run.folder), FRAME.rename(columns={"hue": " hue ", "ash": " ash"})

@@ -176,6 +176,12 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
         short.look_at(str(file), "y", None)
 
 
+def test_a_table_that_cannot_be_read_names_the_option(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n1,a,b\n")
+    with pytest.raises(UserError, match=r"^--data: line 3 of '.*a.csv' has 3 fields"):
+        short.look_at(str(tmp_path / "a.csv"), "y", None)
+
+
 def test_amounts_are_no_classes(tmp_path):
     """All distinct ones are counted, not only those that are frequent enough for a class."""
     file = tmp_path / "a.csv"

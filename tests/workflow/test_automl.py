@@ -190,6 +190,8 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--name", "tiny"], "'results/tiny' is of another study; choose another --name, or move"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
+        (["--minutes", "1e9"], "'1e9' is not a positive number of minutes, up to 100000"),
+        (["--cores", "two"], "'two' is not an integer from 1 to 1000"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
         (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
         (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
@@ -431,7 +433,7 @@ def test_options_are_named_as_their_user_writes_them(
     monkeypatch.setattr(sys, "argv", arguments)
     automl.main()
     said = capsys.readouterr().out
-    assert f"to change this: {hint}" in said
+    assert f"to change this, with your columns: {hint}" in said
     group = {"make": "GROUP=who", "shell": "--group=who", "python": "group='who'"}[door]
     assert f"errors are too low: {group} divides by them" in said
 

@@ -59,7 +59,7 @@ WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
 #: What a note says of how a column of categories is used.
 USES = {
-    "categorical": "each becomes a feature",
+    "categorical": "frequent ones become features",
     "text": "text, whose words become features",
     "numeric": "codes, used as one number",
     "uuids": "dropped by the base preparation (UUIDs)",

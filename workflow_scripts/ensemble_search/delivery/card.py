@@ -139,7 +139,7 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         )
     if not tested.classes and found["r2"].high < 0:
         yield (
-            "R² is below 0: the mean of the test rows would be closer."
+            "R² is below 0: the mean of the test rows themselves would be closer."
             + " The test rows differ from the training rows, as later ones do if the target has a "
             "trend." * found["r2"].beats
         )
@@ -206,7 +206,10 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
             "narrow."
         )
     if len(tested.classes) == 2:
-        said.append(f"The positive class for average precision and F1 is '{tested.classes[1]}'.")
+        said.append(
+            f"The positive class for average precision and F1 is '{tested.classes[1]}', the second "
+            "in order of text: rename the classes to change it."
+        )
     elif tested.classes:
         said.append("Average precision, F1 and AUC are means over the classes.")
     said.append(
@@ -216,7 +219,10 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
     if far:
         said[-1] += " It is outside the interval, so the test rows may also differ from the others."
     if tested.weights.size:
-        said.append("Rows are weighted here, at thresholds and in the calibration.")
+        said.append(
+            "Rows are weighted here, at thresholds and in the calibration, but not by class: "
+            "numbers there differ."
+        )
     rows = ROWS_OF[tested.manifest["rows"]] + (" except those train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The tested members are the delivered ones, refitted on {rows}.")

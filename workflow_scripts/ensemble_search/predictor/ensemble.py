@@ -392,6 +392,7 @@ class _Delivered:
             A ValueError, if a column is missing, occurs twice or is not a list of values, or there
             are too few or too many columns without names.
         """
+        self.notes_ = []
         columns = self._columns(X)
         missing = [name for name in self.preparation.names if name not in columns]
         if missing:
@@ -518,11 +519,15 @@ class DeliveredClassifier(_Delivered):
     def score(self, X: Any, y: Any) -> float:
         """Return the share of rows that are predicted correctly.
 
-        ``y`` has labels as in the data, or as text, of shape (n_samples,).
+        ``y`` has labels as in the data, or as text, of shape (n_samples,). UserError if all are
+        unknown.
         """
         found = self.predict(X)
-        labels = _labels(y, len(found)).tolist()
-        return float(np.mean(found == np.array([word(label) for label in labels], dtype=str)))
+        labels = np.array([word(label) for label in _labels(y, len(found)).tolist()], dtype=str)
+        if not np.isin(labels, self.classes_).any():
+            some = ", ".join(f"'{label}'" for label in self.classes_[:3])
+            raise InvalidRows(f"y has no class of the ensemble, such as {some}: '{labels[0]}'")
+        return float(np.mean(found == labels))
 
     def probabilities(self, combined: np.ndarray) -> np.ndarray:
         """Extend combined predictions to all classes, and calibrate them."""

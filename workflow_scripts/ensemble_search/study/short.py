@@ -104,8 +104,7 @@ def look_at(
     try:
         names = sources.check_file(file, target, drop)
     except UserError as error:
-        lines = (re.sub("^file: ", "--data: ", line) for line in error.problems)
-        raise UserError(*(re.sub("^target: ", "--target: ", line) for line in lines)) from None
+        raise _of_options(error) from None
     try:
         roles.check_names(columns, names, target)
     except UserError as error:
@@ -114,7 +113,10 @@ def look_at(
         raise UserError(
             *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
         ) from None
-    raw = sources.from_file(file, target, drop=drop)
+    try:
+        raw = sources.from_file(file, target, drop=drop)
+    except UserError as error:
+        raise _of_options(error) from None
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
     regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
@@ -194,6 +196,12 @@ def look_at(
     title = title if title.startswith("1 - ") else f"the {title}"
     summary = f"'{target}': {what}, minimising {title}"
     return Table(described["rows"], metric, summary, classes, groups, frame, described)
+
+
+def _of_options(error: UserError) -> UserError:
+    """Begin messages about a file and its target with their options."""
+    lines = (re.sub("^file: ", "--data: ", line) for line in error.problems)
+    return UserError(*(re.sub("^target: ", "--target: ", line) for line in lines))
 
 
 def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
