@@ -30,7 +30,8 @@ LONGEST = 60
 #: How users change the roles of columns.
 HOW = (
     "to change this, with your columns: "
-    "'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}' in the next call, which starts the search over"
+    "'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}' "
+    "in the next call, which starts the search over"
 )
 
 

@@ -376,7 +376,8 @@ def test_many_categories_are_named():
     codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
     _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
     assert described["notes"] == [
-        "column 'words' has 60 distinct among 180 values, such as 'w0': frequent ones become features",
+        "column 'words' has 60 distinct among 180 values, such as 'w0': "
+        "frequent ones become features",
         "column 'codes' has 60 distinct among 180 values, such as '0': codes, used as one number",
     ]
 

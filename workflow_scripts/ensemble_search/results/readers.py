@@ -312,7 +312,7 @@ def observations(
 
 
 def failures(folder: Path) -> str:
-    """Say how many evaluations of a search failed, and why, most frequent first; or nothing."""
+    """Describe how many evaluations failed, and why, most frequent first; empty if none did."""
     found = observations(folder, ("status", "error_type", "message")).to_pylist()
     failed = [
         (row["error_type"] or row["status"], row["message"] or "")
