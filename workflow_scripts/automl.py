@@ -20,6 +20,7 @@ from functools import partial
 
 from ensemble_search.data import prepare
 from ensemble_search.delivery import doors
+from ensemble_search.results import job_logs
 from ensemble_search.runtime.errors import UserError, number_of, one_line, printable, run
 from ensemble_search.table_search import ROLES, Search
 
@@ -82,14 +83,8 @@ def _main(written: Callable[[str], str]) -> None:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Format a table with aligned columns."""
-    rows = [[_cut(printable(cell)) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
-    return "\n".join(lines)
+    """Format a table with aligned columns, of cells that may have any length and characters."""
+    return "\n".join(job_logs.aligned([[_cut(printable(c)) for c in row] for row in rows]))
 
 
 def _cut(text: str) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from ensemble_search.jobs import Jobs
 from ensemble_search.runtime import errors
+from ensemble_search.runtime.files import atomic
 
 
 def main() -> None:
@@ -31,7 +32,18 @@ def main() -> None:
     script = Path(__file__).with_name("report.py")
     command = [sys.executable, str(script), "--study", jobs.report(), "--study-file", jobs.file]
     command += ["--results", str(results), "--output", str(output)]
-    ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)  # it names the page
+    # It also prints where the report is.
+    ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                           text=True, check=False)  # fmt: skip
+    lines = ended.stderr.splitlines()
+    said = [line for line in lines if line.startswith(("error: ", "note: "))]
+    if ended.returncode and len(said) < len(lines):  # such as the traceback of a page
+        log = results / "logs/partial-report.log"
+        with atomic(log) as temporary:
+            temporary.write_text(ended.stderr, encoding="utf-8")
+        said.insert(0, f"note: details are in {log}")
+    for line in said:
+        print(line, file=sys.stderr)
     if ended.returncode:
         sys.exit(ended.returncode)
     print(f"Report on what is finished: {output / 'index.html'}")

@@ -26,8 +26,9 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=5, help="evaluations to repeat (5)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     arguments = parser.parse_args()
-    if min(arguments.sample, arguments.seed) < 0:
-        raise UserError("--sample and --seed must be 0 or more")
+    for option, name in (("sample", "SAMPLE (--sample)"), ("seed", "--seed")):
+        if (value := getattr(arguments, option)) < 0:
+            raise UserError(f"{name}: {value} is not 0 or more")
     jobs = Jobs.load(arguments.study)
 
     from ensemble_search.evaluation.base import EvaluatorError

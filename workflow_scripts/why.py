@@ -131,8 +131,15 @@ def _changes(text: str) -> str:
     changes = differences(old, new)
     if not changes:
         return "the code that it depends on changed"
-    said = "; ".join(c.replace(" there, ", " before, ").replace(" here", " now") for c in changes)
-    return f"its settings changed: {said}"
+    return f"its settings changed: {'; '.join(map(_said, changes))}"
+
+
+def _said(change: str) -> str:
+    """Write one of ``differences``, such as ``budget.fits: None there, 5 here``, for a reader."""
+    change = change.replace(" there, ", " before, ").replace(" here", " now")
+    return change.replace(": None before, ", ": nothing before, ").replace(
+        " before, None now", " before, nothing now"
+    )
 
 
 def _settings(text: str) -> dict:

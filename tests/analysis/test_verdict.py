@@ -115,6 +115,15 @@ def test_a_lead_that_may_be_chance_makes_no_method_the_best():
     assert said(final(mixed)).headline.startswith("A ranks best in test error (average rank 1.00")
 
 
+def test_an_interval_of_all_ranks_says_so():
+    """Ranks 1 and 2 on two data sets: Student's t has an interval of 1.5 ± 6.35."""
+    first, second = {"A": [0.1], "B": [0.2], "C": [0.3]}, {"A": [0.2], "B": [0.3], "C": [0.1]}
+    answer = said(final({"d": first, "e": second}))
+    text = " ".join(answer.sentences)
+    assert "These 2 data sets cannot narrow down A's average rank over others like them" in text
+    assert "average rank is between" not in text
+
+
 def test_methods_with_the_same_rank_are_named_together():
     """The ranks are 1, 2 and 3, then 1, 3 and 2: B and C share the second."""
     table = final({"c": {"A": [0.1], "B": [0.2], "C": [0.3]}, "d": {"A": [0.1], "B": [0.4],

@@ -169,6 +169,18 @@ def test_names_that_differ_by_spaces_or_case_are_said():
     assert said(table, {"drop": ["shoe size"]}) == []
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_rows_in_order_of_time_are_said(step):
+    days = pd.date_range("2023-01-01", periods=N, freq="6h")[::step]
+    table = {**random(), "day": days.strftime("%Y-%m-%d %H:%M")}
+    (note,) = said(table)
+    assert note.startswith("the rows are in order of 'day', but the test rows are drawn at random")
+    assert "'columns: {time: [day]}' tests on the latest rows" in note
+    assert said(table, {"time": ["day"]}) == []
+    shuffled = np.random.default_rng(0).permutation(N)
+    assert said({**table, "day": table["day"][shuffled]}) == []
+
+
 def test_work_is_bounded(monkeypatch):
     """The target is looked up for a part of the training rows of a large table."""
     seen = []

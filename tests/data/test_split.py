@@ -269,10 +269,11 @@ def dataset(tmp_path_factory):
 
 
 def run_split(dataset, output, ensembles=None, **change):
+    wanted = {key: value for key, value in {**PAPER, **change}.items() if value is not None}
     options = {
         "dataset": dataset,
         "output": output,
-        "settings": json.dumps({**PAPER, **change}),
+        "settings": json.dumps(wanted),
         "ensembles": json.dumps(ensembles or {}),
     }
     return subprocess.run(
@@ -374,6 +375,16 @@ def test_the_script_ends_with_one_line(dataset, tmp_path):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "is not a folder that fetch.py wrote" in done.stderr
     assert not (tmp_path / "a").exists()
+
+
+def test_more_rows_than_there_are_is_no_fault_of_a_class(dataset, tmp_path):
+    done = run_split(dataset, tmp_path / "a", train=70, validation=30, test=None)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: split: the data set has 100 rows; 70 training and 30 validation rows are 100, and "
+        "test rows must remain\n",
+    )
+    assert run_split(dataset, tmp_path / "b", train=60, validation=30, test=None).returncode == 0
 
 
 def test_a_split_with_too_few_rows_for_an_ensemble_is_not_made(dataset, tmp_path):
@@ -561,7 +572,8 @@ def test_columns_that_cannot_have_their_role(columns, message):
         ([f"{i}" for i in [*range(52), *[0, 1] * 124]], "codes, used as one number",
          "frequent ones become features"),
         ([f"k{i}" for i in [*range(150), *[0, 1] * 75]],
-         "frequent ones become features", "dropped by the base preparation, as 150 of 180 values are"),
+         "frequent ones become features",
+         "dropped by the base preparation, as 150 of 180 values are"),
         ([f"k{i}" for i in [*[0, 1] * 25, *range(250)]],
          "dropped by the base preparation (names or identifiers)", "frequent ones become features"),
     ],

@@ -116,6 +116,15 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
     assert "--threshold 0.005 " in codes[-1], "not 0.00"
 
 
+@pytest.mark.parametrize("helps", [True, False])
+def test_thresholds_that_all_cost_more_than_no_ensemble_are_said(helps):
+    labels = (np.arange(400) % 20 == 0).astype(int)
+    p = np.where(labels == helps, 0.9, 0.001)
+    of = {"labels": labels, "weights": np.empty(0), "probabilities": np.stack([1 - p, p], axis=1)}
+    (said,) = card._threshold(SimpleNamespace(classes=["no", "yes"], **of)).paragraphs
+    assert ("At none of these thresholds is it cheaper" in said) != helps
+
+
 @pytest.mark.parametrize("label", [0, 1])
 def test_thresholds_of_test_rows_of_one_class(label, recwarn):
     """A file of test rows may have no other."""
@@ -332,8 +341,8 @@ def test_partial_dependence_of_what_has_no_simple_values():
 
 #: Sentences on the quality that depend on the data, and on how the ensemble was made.
 SAID = {
-    "near": "Rows close in time may be alike",
     "far": "It is outside the interval, so the test rows may also differ",
+    "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
     "weights": "Rows are weighted here, at thresholds and in the calibration, but not by class",
     "two": "The positive class for average precision and F1 is 'b', the second in order of text",
@@ -349,16 +358,17 @@ SAID = {
     ("changes", "expected"),
     [
         ({}, {"two", "kept", "again"}),
-        ({"by": {"time": "day"}, "classes": list("abc")}, {"near", "more", "kept", "again"}),
+        ({"by": {"time": "day"}, "classes": list("abc")}, {"more", "kept", "again"}),
         ({"by": {"group": "patient"}, "groups": np.arange(120) // 10},
          {"groups", "two", "kept", "again"}),
         ({"weights": np.ones(120), "as_found": None}, {"weights", "two", "kept"}),
-        ({"validation": 0.0}, {"far", "two", "kept", "again"}),
-        ({"validation": 0.0, "metric": "auc"}, {"far", "two", "kept", "again"}),
-        ({"metric": "auc"}, {"two", "kept", "again"}),
+        ({"validation": 0.0}, {"far", "low", "two", "kept", "again"}),
+        ({"validation": 0.9}, {"far", "two", "kept", "again"}),
+        ({"validation": 0.0, "metric": "auc"}, {"far", "low", "two", "kept", "again"}),
+        ({"metric": "auc"}, {"far", "two", "kept", "again"}),
         ({"rows": "all", "unseen": False, "settings": {"train_rows": {"share": 0.5}}},
          {"two", "all", "fixed"}),
-        ({"classes": [], "metric": "rmse", "validation": 0.5}, {"kept", "again"}),
+        ({"classes": [], "metric": "rmse", "validation": 0.5}, {"far", "kept", "again"}),
     ],
 )  # fmt: skip
 def test_what_the_quality_says(changes, expected):
@@ -480,6 +490,9 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
           "It predicts no test row of 'b' correctly"]),
         (([0] * 110 + [1] * 10, [0.1] * 110 + [0.7] * 2 + [0.3] * 8, ERROR, ("a", "b")),
          ["search by another metric, such as balanced-error"]),
+        (([0] * 112 + [1] * 8, [0.1] * 112 + [0.7] * 2 + [0.3] * 6, ERROR, ("a", "b")),
+         ["With so few rows of a class, another metric would hardly help",
+          "Fewer than 10 test rows per class: 'b'"]),
         (([0, 1] * 60, [0.1, 0.9] * 60, ERROR, ("a", "b")), ["almost perfect"]),
         (([0, 1] * 10, [0.1, 0.9] * 9 + [0.1, 0.2], ERROR, ("a", "b")), ["only 20 test rows"]),
         (([0] * 95 + [1] * 5, [0.2] * 94 + [0.7] * 4 + [0.3] * 2, ERROR, ("a", "b")),
@@ -493,16 +506,23 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
     ],
 )  # fmt: skip
 def test_cautions(given, said):
-    found = list(card._cautions(*of_test_rows(*given)))
+    found = list(card._cautions(*of_test_rows(*given), {}))
     some = [words for words in said if any(words in caution for caution in found)]
     assert some == said, found
     assert len(found) >= len(said)
     assert bool(found) == bool(said)
 
 
+def test_later_rows_may_differ():
+    tested = of_test_rows([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"))
+    assert [*card._cautions(*tested, {"weight": "w"})] == []
+    (said,) = card._cautions(*tested, {"time": "day"})
+    assert said.startswith("Rows close in time may be alike")
+
+
 def test_predictions_of_a_target_of_noise_do_not_make_the_test_rows_others():
     labels, found = np.random.default_rng(0).normal(size=(2, 2000))
-    said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR)))
+    said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR), {}))
     assert "R² is below 0: the mean of the test rows themselves would be closer." in said
     assert "differ" not in said
 

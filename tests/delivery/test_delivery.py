@@ -215,7 +215,7 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
     rows, model = rows[2:], load_ensemble(folder)
     wrong = (model.predict(rows) != rows["target"]).mean()
     said = (folder / "card.md").read_text(encoding="utf-8")
-    assert f"{len(rows)} test rows of more.csv that neither" in said
+    assert f"{len(rows)} test rows of more.csv, which also are in the table in part." in said
     assert f"| error | {wrong:.4g} |" in said
     assert (
         "rows of more.csv with an unknown class in 'target' are left out: 1, such as 'another'"

@@ -9,6 +9,7 @@ import pytest
 from ensemble_search.analysis import load
 from ensemble_search.report import build as report
 from ensemble_search.report import pages
+from ensemble_search.report.pages import statistics
 from ensemble_search.report.section import Panels
 from ensemble_search.report.tables import Table
 from ensemble_search.runtime import files
@@ -269,7 +270,7 @@ def test_statistics_by_hand(tmp_path):
     # 2 / 2^7 = 0.0156, times 2 by Holm.
     # Differences are the same on all data sets: nothing says how much they vary.
     assert row == ["+3.00", "–", "–", "+2.00", "–", "7 / 0 / 0",
-                   "0.016", "0.031", "+1.00", "100 % for DivBO"]  # fmt: skip
+                   "0.016", "0.031", "+1.00", "all of the rank sum for DivBO"]  # fmt: skip
     # 2 / 2^6 = 0.031 is significant, but not times 2.
     notes = [n for x in found.sections for t in x.parts if isinstance(t, Table) for n in t.notes]
     assert [n[:60] for n in notes if "nothing can be" in n] == [
@@ -339,3 +340,15 @@ def test_the_same_results_give_the_same_files(whole):
         made_twice.append({f.name: f.read_bytes() for f in folder.rglob("*.*")})
     assert made_twice[0] == made_twice[1]
     assert "statistics-critical-difference.svg" in made_twice[0]
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "words"),
+    [
+        (1.0, 2, "all of the rank sum for A; 2 data sets"),
+        (-0.8, 9, "90 % of the rank sum for A"),
+        (0.0, 2, "balanced; 2 data sets"),
+    ],
+)
+def test_a_share_of_the_rank_sum_on_few_data_sets_says_how_many(r, n, words):
+    assert statistics._share(r, "A", n) == words

@@ -373,6 +373,7 @@ def test_the_median_speed_up_is_no_mean_with_never(times, shown):
     )
     table = speed_up.speed_table(speed, "DivBO", ERROR)
     assert table.rows[-1][1].text == shown
+    assert "mean of the middle two, or < 1 if one of these is" in table.notes[0]
 
 
 def test_every_page_is_written_and_no_link_is_broken(report):

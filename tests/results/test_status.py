@@ -344,6 +344,17 @@ def test_quick_evaluations_are_reported_once_a_second_and_at_the_end(tmp_path, c
     assert json.loads((tmp_path / "progress.json").read_text())["done"] == 9
 
 
+def test_the_last_evaluations_of_a_search_that_failed_count(tmp_path, monkeypatch):
+    at_exit = []
+    monkeypatch.setattr(progress_module.atexit, "register", at_exit.append)
+    progress = Progress(tmp_path, JOB, Budget(evaluations=9), [])
+    for count in range(1, 5):
+        progress([made_record(fit_seconds=0.1, suggest_seconds=0.0)] * count)
+    for function in at_exit:
+        function()
+    assert json.loads((tmp_path / "progress.json").read_text())["done"] == 4
+
+
 def test_what_is_no_search_is_named_in_the_status(stacked):
     content = stacked.study.model_dump(mode="json", exclude_none=True)
     content["surrogates"] = {"names": ["forest-kernel"], "repeats": 2}

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
+import verify as script
 from ensemble_search.analysis import load
 from ensemble_search.evaluation.table import Table
 from ensemble_search.jobs import Jobs, check_splits
@@ -247,3 +248,9 @@ def test_the_script(study):
     shutil.rmtree(SEARCH)
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert "; searches without results: 1 of 1; " in done.stdout.splitlines()[-1]
+
+
+def test_a_sample_has_no_negative_size(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["verify.py", "--sample=-3"])
+    with pytest.raises(UserError, match=r"^SAMPLE \(--sample\): -3 is not 0 or more$"):
+        script.main()

@@ -160,3 +160,8 @@ def test_what_another_parser_kept_is_not_used(tree, monkeypatch):
 def test_a_folder_that_cannot_be_written(tree, tmp_path):
     (tmp_path / "__pycache__").write_text("a file")
     assert len(code_version("lib.a")) == 16
+
+
+def test_studies_are_no_code_of_a_split():
+    """Otherwise, a change in the message of a mistake would run a whole study again."""
+    assert not [name for name in files("split") if name.startswith("ensemble_search/study/")]

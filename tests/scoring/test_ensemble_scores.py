@@ -17,7 +17,7 @@ from ensemble_search.problems import member_diversity
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.problems.regression import REGRESSION
 from ensemble_search.results import readers
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import atomic, write_json, write_npy, write_parquet
 from ensemble_search.scoring import ensemble_scores
@@ -483,6 +483,38 @@ def test_member_without_test_predictions(tmp_path):
     write_npy(path, array)
     with pytest.raises(UserError, match="test predictions of evaluation 1 are not numbers"):
         ensemble_scores.write(search, split, BEST, 0, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("indices", "weights", "said"),
+    [
+        ("[2]", "[3.0]", "the weights sum to 3; they must sum to 1"),
+        ("[2]", "[np.nan]", "weights are not a number above 0 for each member"),
+        ("[2]", "[0.5, 0.5]", "weights are not a number above 0 for each member"),
+        ("[0]", "[1.0]", "indices are not positions of evaluations that succeeded"),
+        ("[2.0]", "[1.0]", "indices are not positions of evaluations that succeeded"),
+        ("[2, 2]", "[0.5, 0.5]", "indices are not one or more positions in ascending order"),
+    ],
+)
+def test_wrong_members_of_an_ensemble_from_outside(tmp_path, indices, weights, said):
+    text = f"""import numpy as np
+from ensemble_search.ensembles.base import Ensemble, Members
+class Own(Ensemble):
+    def build(self, pool):
+        return Members(np.array({indices}), np.array({weights}))
+"""
+    file = tmp_path / "parts/ensembles/own.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    search, split = make(tmp_path)
+    outside.use([str(tmp_path / "parts")])
+    try:
+        with pytest.raises(UserError) as raised:
+            ensemble_scores.write(search, split, {"type": "own"}, 0, tmp_path / "out")
+    finally:
+        outside.use([])
+    assert str(raised.value).startswith(f"{file}: after evaluation 3, {said}")
+    assert not (tmp_path / "out").exists()
 
 
 def test_search_and_split_are_only_read(tmp_path):

@@ -107,6 +107,18 @@ def test_a_large_table_is_searched_on_a_part_of_its_training_rows():
         split_rows.check_settings({**made["split"], "seed": 1})
 
 
+def test_a_rare_class_is_validated_in_all_of_its_rows():
+    """By a fifth of eight rows, which search is best is chance."""
+
+    def split(**changed):
+        return short.content("a", "a.csv", "y", **{**ARGUMENTS, "rows": 4000, **changed})["split"]
+
+    assert split(rarest=149) == {"folds": 5}
+    assert split(rarest=150) == split(rarest=None) == {"train": 0.6, "validation": 0.2}
+    assert "folds" not in split(rarest=8, rows=400_000)
+    assert "folds" not in split(rarest=8, roles_of={"time": ["day"]})
+
+
 def test_an_evaluation_may_take_a_part_of_the_time():
     def seconds(minutes):
         made = short.content("a", "a.csv", "y", **{**ARGUMENTS, "minutes": minutes})

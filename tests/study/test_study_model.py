@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from ensemble_search.data import rows, sources
-from ensemble_search.jobs import Jobs
+from ensemble_search.jobs import Jobs, notes
 from ensemble_search.optimizers.ask_tell import AskTell
 from ensemble_search.results import layout
 from ensemble_search.runtime import plugins
@@ -601,6 +601,18 @@ def test_schema_agrees_with_the_model():
         ("split", {"resample": 0}),
     ]:
         assert not validator.is_valid(changed(path, value))
+
+
+def test_searches_and_ensembles_that_no_method_uses_are_named():
+    assert notes(Jobs(model.check(GOOD))) == []
+    unused = model.check(changed("methods/BO-ES", ...))
+    assert notes(Jobs(unused)) == [
+        "searches.bo: no method uses it; it is left out",
+        "ensembles.es: no method uses it; it is left out",
+    ]
+    assert notes(Jobs(unused, extended=model.check({**GOOD, "study": "base"}))) == []
+    content = {**changed("methods/BO-ES", ...), "tables": {"random": 10, "searches": ["bo"]}}
+    assert len(notes(Jobs(model.check(content)))) == 1
 
 
 def test_slices_change_only_with_their_part_of_the_study():

@@ -473,6 +473,18 @@ def test_why_explains_it(finished, tmp_path):
     )
 
 
+def test_why_calls_a_setting_without_a_value_nothing():
+    settings = '{"report": {"reference": null}}', '{"report": {"reference": "RS"}}'
+    before, now = (f"'{text}'" for text in settings)
+    said = "its settings changed: report.reference: {}"
+    for old, new, change in (
+        (before, now, "nothing before, RS now"),
+        (now, before, "RS before, nothing now"),
+    ):
+        reason = f"Params have changed since last execution: before: {old} now: {new}"
+        assert why.words(reason) == said.format(change)
+
+
 def test_why_lists_each_mistake_of_a_study_in_a_line(monkeypatch):
     said = SimpleNamespace(returncode=1, stdout="", stderr="Using\nerror: a: one\nerror: b: two\n")
     monkeypatch.setattr(why.subprocess, "run", lambda *_, **__: said)

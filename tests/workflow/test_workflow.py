@@ -413,7 +413,10 @@ def test_a_report_with_a_page_that_could_not_be_made_is_not_done(copied):
     assert {"broken", "rank-curves"} <= pages
     partial = copied.script("partial_report", "--study", "study.yaml")
     assert partial.returncode == 2
-    assert partial.stderr.splitlines()[-1].startswith("error: 1 page of the report could not be")
+    note, error = partial.stderr.splitlines()
+    assert error.startswith("error: 1 page of the report could not be")
+    assert note == "note: details are in results/tiny/logs/partial-report.log"
+    assert "line 5, in build" in (folder / "logs/partial-report.log").read_text(encoding="utf-8")
     assert (folder / "partial-report/index.html").is_file()
     page.unlink()
     copied.snakemake("--quiet", "rules")

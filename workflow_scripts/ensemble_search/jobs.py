@@ -461,6 +461,16 @@ def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
 
 
 def notes(jobs: Jobs) -> list[str]:
-    """Describe what users should know before a study runs: data that have changed."""
+    """Describe what users should know before a study runs: changed data, and unused parts.
+
+    Parts that a study inherits may be unused.
+    """
     sources = {key: d.source for key, d in jobs.sources.items()}
-    return [f"DATA CHANGED: {line}" for line in changed_files(sources, jobs.root / "data")]
+    lines = [f"DATA CHANGED: {line}" for line in changed_files(sources, jobs.root / "data")]
+    study, extended = jobs.study, jobs.extended
+    searches = {*study.used("search"), *(study.tables.searches if study.tables else ())}
+    for section, used in (("searches", searches), ("ensembles", study.used("ensemble"))):
+        inherited = getattr(extended.study, section) if extended else ()
+        unused = [n for n in getattr(study, section) if n not in used and n not in inherited]
+        lines += [f"{section}.{name}: no method uses it; it is left out" for name in unused]
+    return lines

@@ -147,7 +147,7 @@ class Search:
         self.study = short.content(
             name, options.data, options.target, rows=rows, columns=len(described["columns"]),
             metric=metric, minutes=options.minutes, cores=options.cores, classes=table.classes,
-            roles_of=columns, groups=table.groups,
+            roles_of=columns, groups=table.groups, rarest=table.rarest,
         )  # fmt: skip
         self._set_test(self.study)
         model.check(self.study)

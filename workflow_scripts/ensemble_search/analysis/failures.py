@@ -105,9 +105,8 @@ def refits(results: Results) -> pd.DataFrame:
 
 def _unfitted(results: Results, method: str, dataset: str, repeat: int) -> tuple[bool, bool]:
     """Whether a run's last ensemble lacks refits, and whether that of any iteration does."""
-    parts = results.study["methods"][method]
     try:
-        manifest = results.ensemble(dataset, parts["search"], parts["ensemble"], repeat)
+        manifest = results.ensemble(method, dataset, repeat)
     except Missing:
         return False, False
     last = bool(manifest.get("failed_refits"))

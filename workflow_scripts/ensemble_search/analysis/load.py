@@ -125,26 +125,26 @@ class Results:
         rows = self.once(readers.search, folder)["evaluations"]
         return self.once(readers.predictions, folder, part, rows)
 
-    def members(self, dataset: str, search: str, ensemble: str, repeat: int) -> pd.DataFrame:
-        """Read the members of an ensemble at every iteration at which it changed.
+    def members(self, method: str, dataset: str, repeat: int) -> pd.DataFrame:
+        """Read the members of a run's ensemble at every iteration at which it changed.
 
         The columns are ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
         """
-        folder = self.ensemble_folder(dataset, search, ensemble, repeat)
+        folder = self.ensemble_folder(method, dataset, repeat)
         return self.once(readers.members, folder).to_pandas()
 
     def sample_losses(
-        self, dataset: str, search: str, ensemble: str, repeat: int
+        self, method: str, dataset: str, repeat: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Read ``readers.losses`` of an ensemble; they are not cached.
+        """Read ``readers.losses`` of a run's ensemble; they are not cached.
 
         Results of older versions do not have them: Missing.
         """
-        return readers.losses(self.ensemble_folder(dataset, search, ensemble, repeat))
+        return readers.losses(self.ensemble_folder(method, dataset, repeat))
 
-    def ensemble(self, dataset: str, search: str, ensemble: str, repeat: int) -> dict[str, Any]:
+    def ensemble(self, method: str, dataset: str, repeat: int) -> dict[str, Any]:
         """Read the ``ensemble.json`` of a run's ensemble."""
-        return self.once(readers.ensemble, self.ensemble_folder(dataset, search, ensemble, repeat))
+        return self.once(readers.ensemble, self.ensemble_folder(method, dataset, repeat))
 
     def reasons(self, run: Mapping[str, Any], *keys: str) -> list[dict[str, Any]]:
         """Read these keys of the reasons for a search's suggestions, where they have the first one.
@@ -158,10 +158,10 @@ class Results:
             found = (json.loads(text) for text in texts)
             return [{key: why[key] for key in keys} for why in found if keys[0] in why]
 
-    def ensemble_folder(self, dataset: str, search: str, ensemble: str, repeat: int) -> Path:
-        """Return the folder of an ensemble of a run."""
-        run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
-        return layout.path(self.folder, layout.ENSEMBLE, **run, ensemble=ensemble)
+    def ensemble_folder(self, method: str, dataset: str, repeat: int) -> Path:
+        """Return the folder of a run's ensemble."""
+        parts = self.study["methods"][method]
+        return layout.path(self.folder, layout.ENSEMBLE, dataset=dataset, repeat=repeat, **parts)
 
     def diversities(
         self, dataset: str, search: str, repeat: int, rows: list[int], columns: list[int]

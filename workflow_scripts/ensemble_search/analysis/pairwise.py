@@ -134,15 +134,13 @@ def chances(
     2). Its answer is of shape (n, n_pairs, data sets). If there are none, the reason is returned.
     Raises Unusable if a file is damaged.
     """
-    parts = [results.study["methods"][m] for m in compared.methods]
-    keys = [(part["search"], part["ensemble"]) for part in parts]
     found = [np.zeros((len(i), len(pairs), len(compared.datasets))) for i, pairs in questions]
     runs = compared.scores[["dataset", "repeat"]].drop_duplicates()
     for place, dataset in enumerate(compared.datasets):
         repeats = runs.loc[runs["dataset"] == dataset, "repeat"]
         for repeat in repeats:
             try:
-                stored = [results.sample_losses(dataset, *key, repeat) for key in keys]
+                stored = [results.sample_losses(m, dataset, repeat) for m in compared.methods]
             except Missing:
                 return (
                     "not all ensembles have the losses of single test samples, which older "

@@ -218,6 +218,11 @@ def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
     row = summary.loc[leader]
     if pd.isna(row["low"]):
         return ""
+    if row["low"] <= 1 and row["high"] >= len(summary):
+        return (
+            f"These {n} data sets cannot narrow down {leader}'s average rank over others like "
+            f"them: its 95 % interval covers all ranks, 1 to {len(summary)}."
+        )
     return (
         f"Over data sets like these {n}, {leader}'s average rank is between {row['low']:.2f} and "
         f"{row['high']:.2f} (95 % interval by Student's t, clipped to 1 and {len(summary)})."

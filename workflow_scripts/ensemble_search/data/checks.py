@@ -47,8 +47,9 @@ def notes(
 
     There is one line per class with less than 1 % of the rows; per column whose values repeat and,
     on training rows, predict the target alone, although neighbouring values do not; per column that
-    predicts it nearly perfectly; per numeric column with a number far from all others in 1 % of the
-    rows, such as 9999; on columns whose names differ only by spaces or letter case; and on test or
+    predicts it nearly perfectly; on a column of dates that the rows are in order of, unless a
+    column divides them; per numeric column with a number far from all others in 1 % of the rows,
+    such as 9999; on columns whose names differ only by spaces or letter case; and on test or
     validation rows that are also training rows, if they are at least five, 1 % of the rows, and
     twice as many as by chance.
     """
@@ -66,6 +67,7 @@ def notes(
     own = train[:most]
     found, hashes, alike = [*_rare(described["classes"], metric)], _hashes(target), 1.0
     found += _same_names([described["target"], *described["columns"]])
+    divided = {*roles.OF_ROWS} - {"weight"} & {*described.get("of_rows", {})}
     for name in described["columns"]:
         values = frame[name]
         hashes = hashes * np.uint64(0x9E3779B97F4A7C15) + _hashes(values)
@@ -74,6 +76,8 @@ def notes(
         present = codes >= 0
         if said := _column(name, labels[own[present]], codes[present], words, classes):
             found.append(said)
+        if values.dtype.kind == "M" and not divided:
+            found += _in_order(name, values)
         if values.dtype.kind == "f":
             found += _stand_ins(name, words.to_numpy(), np.bincount(codes[present]))
     if classes:
@@ -113,6 +117,18 @@ def _same_names(names: Iterable[str]) -> Iterator[str]:
                 "case: if both are the same, merge them, or drop one"
             )
             return
+
+
+def _in_order(name: str, dates: "pd.Series") -> Iterator[str]:
+    """Describe a column of dates if rows are in order of it."""
+    if dates.nunique() >= GROUPS and (
+        dates.is_monotonic_increasing or dates.is_monotonic_decreasing
+    ):
+        yield (
+            f"the rows are in order of '{name}', but the test rows are drawn at random: if later "
+            "rows are to be predicted, the error on them is too low; 'columns: {time: "
+            f"[{name}]}}' tests on the latest rows"
+        )
 
 
 def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[str]:

@@ -105,10 +105,13 @@ def normalise(
         elif role in roles.OF_ROWS:
             kind, taken[name] = row_values(name, role, frame[name], about, notes)
             of_rows[role] = {"column": name, "kind": kind}
-            kept = ": if the target has a trend or a season, a copy of it under another name helps"
-            notes.append(
-                f"column '{name}' is the {role} of the rows, not a feature{kept * (role == 'time')}"
-            )
+            own = f"column '{name}' is the {role} of the rows, not a feature"
+            others = frame.columns.drop(name)
+            if role == "time" and not any(frame[n].equals(frame[name]) for n in others):
+                own += (
+                    ": if the target has a trend or a season, a copy of it under another name helps"
+                )
+            notes.append(own)
         elif name in raw.ignored and role is None:
             left_out[name] = raw.ignored[name]
         else:

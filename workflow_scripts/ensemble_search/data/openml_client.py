@@ -33,13 +33,9 @@ def fetch(
     """Fetch a data set by its id; cached files need no network.
 
     ``version`` and ``md5``, that of the ARFF file, are required if given; ``beside`` is for
-    :func:`connected`.
-
-    Raises
-    ------
-    UserError
-        If the data set cannot be reached, does not exist, exceeds the limits, does not match the
-        pins, is damaged, cannot be read, or names no target among its columns.
+    :func:`connected`. UserError if the data set cannot be reached, does not exist, exceeds the
+    limits, does not match the pins, is damaged, cannot be read, or names no target among its
+    columns.
     """
     with connected(how, beside) as server:
         what, cached = f"OpenML data set {number}", server.cache / "datasets" / str(number)

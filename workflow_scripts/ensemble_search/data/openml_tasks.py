@@ -33,13 +33,9 @@ def fetch(source: Mapping[str, Any], how: Access, beside: Path | None = None) ->
     """Fetch the data set of a task, with a column for the folds of its first repeat.
 
     ``source`` has ``openml_task``, its id, and optionally ``version`` and ``md5`` of the data set,
-    and ``task``; ``how`` and ``beside`` are as in ``openml_client.fetch``.
-
-    Raises
-    ------
-    UserError
-        As ``openml_client.fetch``; or if the task is neither a classification nor a regression, or
-        its folds do not match the data set's rows.
+    and ``task``; ``how`` and ``beside`` are as in ``openml_client.fetch``. UserError as there, or
+    if the task is neither a classification nor a regression, or its folds do not match the data
+    set's rows.
     """
     number = source["openml_task"]
     what = f"OpenML task {number}"

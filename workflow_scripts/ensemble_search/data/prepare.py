@@ -155,16 +155,9 @@ def divide(
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, float]]:
     """Draw the rows of the parts; parameters and errors are as for :func:`make_split`.
 
-    Returns
-    -------
-    rows
-        As for ``rows.split_rows``.
-    labels, classes
-        Class codes, or standardised numbers, of all rows; labels by code, none in regression.
-    of_rows
-        Columns of ``roles.OF_ROWS`` by role: groups from 0, indices of parts, numbers.
-    scale
-        See :func:`standardised`; empty in classification.
+    Returns the rows as ``rows.split_rows`` does; class codes, or standardised numbers, of all rows;
+    labels by code, none in regression; columns of ``roles.OF_ROWS`` by role (groups from 0, indices
+    of parts, numbers); and the scale (see :func:`standardised`), empty in classification.
     """
     target = frame[description["target"]]
     of_rows = {

@@ -183,13 +183,9 @@ def read(
     """Read a data set from its source, as in a study.
 
     ``openml`` says how OpenML is reached: fields of ``Access``. Downloads are stored temporarily
-    beside the path ``beside`` (default: in the temporary folder).
-
-    Raises
-    ------
-    UserError
-        If the source is wrong, cannot be reached or cannot be read, or if it is one of the DivBO
-        paper's data sets, its size differs from the printed one, and no ``md5`` pins it.
+    beside the path ``beside`` (default: in the temporary folder). UserError if the source is wrong,
+    cannot be reached or cannot be read, or if it is one of the DivBO paper's data sets, its size
+    differs from the printed one, and no ``md5`` pins it.
     """
     kind = source_kind(source)
     if kind == "openml":

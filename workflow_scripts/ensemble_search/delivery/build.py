@@ -76,22 +76,12 @@ class Source:
 
 
 def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any], output: Path):
-    """Write a delivered ensemble.
+    """Write a delivered ensemble to the folder ``output``, whose content is replaced.
 
-    Parameters
-    ----------
-    settings
-        The section ``deliver`` of a study.
-    about
-        For the card: ``study``, ``dataset``, ``method``, ``metric``, ``command``.
-    output
-        The folder; its content is replaced.
-
-    Raises
-    ------
-    UserError
-        If the search has no successful evaluation, no member can be refitted or is within the
-        limits, or a stored member predicts differently than the refitted one.
+    ``settings`` is the section ``deliver`` of a study; ``about`` has, for the card, ``study``,
+    ``dataset``, ``method``, ``metric`` and ``command``. UserError if the search has no successful
+    evaluation, no member can be refitted or is within the limits, or a stored member predicts
+    differently than the refitted one.
     """
     pool, test_predictions, test_labels = ensemble_scores.load(
         source.search, source.split, source.seed, source.of

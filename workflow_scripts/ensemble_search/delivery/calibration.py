@@ -19,12 +19,8 @@ def temperature(
     become 0 and 1. Therefore, temperatures below 1 must leave a mean probability of being wrong of
     at least 1 / (n_samples + 2), as by Laplace's rule of succession.
 
-    Parameters
-    ----------
-    probabilities
-        For rows that no member was fitted on, of shape (n_samples, n_classes).
-    labels, weights
-        Codes of their classes, and weights (default: equal), of shape (n_samples,).
+    ``probabilities`` are of rows that no member was fitted on, of shape (n_samples, n_classes);
+    ``labels`` codes of their classes, ``weights`` their weights (default: equal), one per row.
     """
     from scipy.optimize import brentq, minimize_scalar
 
@@ -58,11 +54,8 @@ def curve(
 ) -> dict[str, np.ndarray]:
     """Return how often the most probable class, or the second of two, is right, by probability.
 
-    Returns
-    -------
-    curve
-        For each non-empty bin of equal width: ``probability`` (mean), ``right`` (share) and
-        ``rows`` (number of rows, or sum of their weights).
+    For each non-empty bin of equal width: ``probability`` (mean), ``right`` (share) and ``rows``
+    (number of rows, or sum of their weights).
     """
     top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == labels
     if probabilities.shape[1] == 2:

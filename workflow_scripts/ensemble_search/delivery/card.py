@@ -62,14 +62,9 @@ def make(
 ) -> Card:
     """Measure and describe an ensemble.
 
-    Parameters
-    ----------
-    delivery, ensemble
-        ``build.Delivery`` after its refits, and the reloaded ensemble.
-    manifest, parity, described
-        Content of ``ensemble.json``, ``parity.json`` and the split's ``split.json``.
-    about
-        See ``build.deliver``.
+    ``delivery`` is a ``build.Delivery`` after its refits, and ``ensemble`` the reloaded ensemble.
+    ``manifest``, ``parity`` and ``described`` are the content of ``ensemble.json``, ``parity.json``
+    and the split's ``split.json``; for ``about``, see ``build.deliver``.
     """
     tested = Tested(delivery, ensemble, manifest)
     found = tested.measured()
@@ -87,7 +82,8 @@ def make(
     parts.append(Part("What was read, changed and left out", reading, [columns]))
     parts.append(Part("Checks", [*_parity(parity)]))
     title = f"{about['dataset']}: an ensemble that predicts {manifest['target']}"
-    return Card(title, _headline(tested, found), [*_cautions(tested, found)], parts)
+    cautions = [*_cautions(tested, found, described.get("by", {}))]
+    return Card(title, _headline(tested, found), cautions, parts)
 
 
 def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
@@ -115,9 +111,13 @@ def _headline(tested: Tested, found: Mapping[str, Measure]) -> str:
     return said
 
 
-def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
-    """List reasons against relying on the ensemble, a sentence each."""
+def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str]) -> Iterator[str]:
+    """List reasons against relying on the ensemble, a sentence each.
+
+    ``by`` are the columns that divide or weight the rows, by role.
+    """
     labels, own, loss = tested.labels, found[tested.name], tested.metric.loss
+    rows = np.bincount(labels, minlength=len(tested.classes)).tolist() if tested.classes else []
     if tested.delivery.warning:
         yield f"{tested.delivery.warning}."
     if not own.beats:
@@ -126,8 +126,7 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             f"no column: the interval, {amount(own.low)} to {amount(own.high)}, reaches the "
             f"baseline's {amount(own.baseline)}. "
             + (
-                "The error says little about rare classes: search by another metric, such as "
-                "balanced-error."
+                _for_rare_classes(rows)
                 if tested.name == "error" and own.baseline < RARE_CLASSES
                 else "Do not rely on it."
             )
@@ -154,6 +153,11 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
             f"{also} of the {len(labels)} test rows are also in the table, with the same values "
             "and target: the loss on them is too low."
         )
+    if "time" in by:
+        yield (
+            "Rows close in time may be alike, and later rows may differ: the 95 % intervals "
+            "reflect neither, and may be too narrow."
+        )
     if len(labels) < FEW_ROWS:
         yield f"There {_only(len(labels), 'test row')}, so all these numbers are uncertain."
     n_groups = FEW_GROUPS if tested.groups is None else len(np.unique(tested.groups))
@@ -161,13 +165,22 @@ def _cautions(tested: Tested, found: Mapping[str, Measure]) -> Iterator[str]:
         yield f"There {_only(n_groups, 'group of test rows')}, so all these numbers are uncertain."
     if tested.classes:
         right = set(labels[predicted_labels(tested.found) == labels].tolist())
-        rows = np.bincount(labels, minlength=len(tested.classes)).tolist()
         never = [c for k, c in enumerate(tested.classes) if rows[k] and k not in right]
         few = [c for c, n in zip(tested.classes, rows, strict=True) if n < FEW_OF_CLASS]
         if never:
             yield f"It predicts no test row of {_listed(never)} correctly."
         if few and len(labels) >= FEW_ROWS:
             yield f"Fewer than {FEW_OF_CLASS} test rows per class: {_listed(few)}."
+
+
+def _for_rare_classes(rows: Sequence[int]) -> str:
+    """Advise on classes, given the numbers of their test rows, that the error says little about."""
+    if min(rows) < FEW_OF_CLASS:
+        return "With so few rows of a class, another metric would hardly help: collect more."
+    return (
+        "The error says little about rare classes: search by another metric, such as "
+        "balanced-error."
+    )
 
 
 def _only(count: int, what: str) -> str:
@@ -184,26 +197,28 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
     baseline = f"always '{tested.commonest}'" if tested.classes else "always the mean"
     part = described["settings"].get("train_rows")
     own_loss, score = found[tested.name], tested.metric.title.startswith("1 - ")
-    far = 1 - validation > own_loss.high if score else validation < own_loss.low
+    own_validation = 1 - validation if score else validation
+    far = not own_loss.low <= own_validation <= own_loss.high
+    better = own_validation > own_loss.value if score else own_validation < own_loss.value
     table = Table(
         ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
         [(m.title, *map(amount, (m.value, m.low, m.high, m.baseline))) for m in found.values()],
     )
     own = delivery.own_test
     said = [
-        f"{number_of(len(labels), 'test row')}{f' of {own.name}' if own else ''} that "
-        "neither search nor selection has seen. From and to are the ends of a 95 % interval that "
-        "reflects the sampling of the test rows."
+        f"{number_of(len(labels), 'test row')}{f' of {own.name}' if own else ''}"
+        + (
+            ", which also are in the table in part."
+            if own and copies(tested)
+            else " that neither search nor selection has seen."
+        )
+        + " From and to are the ends of a 95 % interval that reflects the sampling of the test "
+        "rows."
     ]
     if tested.groups is not None:
         said.append(
             f"They form {number_of(len(np.unique(tested.groups)), 'group')}, one per "
             f"'{described['by']['group']}', and the intervals reflect the sampling of groups."
-        )
-    if "time" in described.get("by", {}):
-        said.append(
-            "Rows close in time may be alike, which the intervals do not reflect: they may be too "
-            "narrow."
         )
     if len(tested.classes) == 2:
         said.append(
@@ -214,7 +229,12 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         said.append("Average precision, F1 and AUC are means over the classes.")
     said.append(
         f"On the validation rows, the ensemble's {_name(tested)} is "
-        f"{amount(validation)}, which tends to be too low: it was selected on these rows."
+        f"{amount(validation)}"
+        + (
+            ", which tends to be too low: it was selected on these rows."
+            if better
+            else "; it was selected on these rows."
+        )
     )
     if far:
         said[-1] += " It is outside the interval, so the test rows may also differ from the others."
@@ -301,7 +321,8 @@ def _threshold(tested: Tested) -> Part:
         cells.append((*texts, f"{row['alarms']:.3f}", *both))
     # The example is the threshold that saves most.
     left = [_ratio(*_costs(row, k, share)) for k, row in zip(missed, rows, strict=True)]
-    example = at[int(np.argmin(np.nan_to_num(left, nan=1.0)))]
+    least = int(np.argmin(np.nan_to_num(left, nan=1.0)))
+    example = at[least]
     axes: dict[str, Any] = {"x": "threshold", "x_limits": (0, 1)}
     title = "Cost by threshold, relative to the cost without the ensemble"
     return Part(
@@ -313,6 +334,8 @@ def _threshold(tested: Tested) -> Part:
             "Calibration). Costs are in false alarms; the cost without the ensemble is that of "
             "predicting one class for all rows, whichever is cheaper. The figure of costs ends at "
             f"{MOST_COST:g} times this cost: lines that leave it at the top go on above."
+            + " At none of these thresholds is it cheaper on the test rows to use the ensemble."
+            * (not left[least] < 1)
         ],
         [Table(head, cells)],
         [

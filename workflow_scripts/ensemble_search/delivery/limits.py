@@ -36,14 +36,9 @@ def affordable(
     """Return the positions of the members within limits, ascending.
 
     Members are considered by decreasing weight, and for equal weights by increasing validation
-    error. A member is kept if the sums of the costs stay within all limits.
-
-    Parameters
-    ----------
-    errors
-        Validation errors of all evaluations, of shape (n,).
-    costs, limits
-        Costs of each member, and upper limits of their sums, by name.
+    error. A member is kept if the sums of the costs stay within all limits. ``errors`` are the
+    validation errors of all evaluations, of shape (n,); ``costs`` has those of each member, and
+    ``limits`` upper limits of their sums, by name.
     """
     order = np.lexsort((members.indices, errors[members.indices], -members.weights))
     spent, kept = dict.fromkeys(limits, 0.0), []

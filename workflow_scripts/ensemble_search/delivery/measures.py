@@ -174,12 +174,8 @@ def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
     many independent rows would have the same variance, that of a ratio of sums over groups (Korn &
     Graubard, Survey Methodology 1998). If all rows are equal, each group counts as one row.
 
-    Parameters
-    ----------
-    hits
-        Whether each row counts, bool, of shape (n,).
-    groups
-        Codes of the rows' groups, int, of shape (n,); None if rows are independent.
+    ``hits`` says whether each row counts, bool, of shape (n,); ``groups`` has codes of the rows'
+    groups, int, of shape (n,), and is None if rows are independent.
     """
     n, count = len(hits), int(np.count_nonzero(hits))
     if groups is None:
@@ -233,14 +229,9 @@ def measured(
 ) -> Measure:
     """Measure predictions of test rows by a metric.
 
-    Parameters
-    ----------
-    labels, predictions, baseline, weights
-        For the test rows; predictions as stored, see ``Metric``; weights are empty if equal.
-    std
-        Standard deviation of the target.
-    groups
-        Codes of the rows' groups; None if rows are independent.
+    ``labels``, ``predictions``, ``baseline`` and ``weights`` are of the test rows; predictions as
+    stored, see ``Metric``; weights are empty if equal. ``std`` is the standard deviation of the
+    target; ``groups`` has codes of the rows' groups, and is None if rows are independent.
     """
     metric = plugins.load("metrics", name)().with_weights(weights)
     low, high = interval(metric, labels, predictions, groups)
@@ -280,20 +271,11 @@ def thresholds(
 ) -> list[dict[str, float]]:
     """Count outcomes if rows are predicted positive from a threshold probability on.
 
-    Parameters
-    ----------
-    positive, probabilities, weights
-        Whether rows are positive, bool; their probabilities of being so; and their weights
-        (default: equal). Each of shape (n,).
-    at
-        Thresholds.
-
-    Returns
-    -------
-    rows
-        Per threshold: ``threshold``, ``precision`` (NaN if no row is predicted positive),
-        ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (wrong
-        alarms) and ``missed`` (positive, but not predicted so).
+    ``positive`` says whether rows are positive, bool; ``probabilities`` are those of being so, and
+    ``weights`` the rows' (default: equal); each of shape (n,). Returns one row for each
+    threshold in ``at``: ``threshold``, ``precision`` (NaN if no row is predicted positive),
+    ``recall``, and as shares of all rows ``alarms`` (predicted positive), ``false`` (wrong alarms)
+    and ``missed`` (positive, but not predicted so).
     """
     found, own = [], weights if weights.size else np.ones(len(positive))
     whole, rows = own[positive].sum(), own.sum()
@@ -316,13 +298,8 @@ def importance(
 
     All features made from a column are shuffled together, on at most ``ROWS`` rows, fewer in wide
     tables. Classes have equally many of these rows, if possible, weighted by their share of all
-    rows.
-
-    Returns
-    -------
-    rows
-        By decreasing importance: ``column``, ``rise`` of the loss (mean over ``REPEATS``) and
-        ``spread`` (standard deviation).
+    rows. Returns, by decreasing importance: ``column``, ``rise`` of the loss (mean over
+    ``REPEATS``) and ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
     columns = ensemble.preparation.places()

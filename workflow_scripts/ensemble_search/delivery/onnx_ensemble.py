@@ -19,18 +19,18 @@ import numpy as np
 from ensemble_search.data.cells import LARGEST
 from ensemble_search.data.preparation import DATE_PARTS, Categories, Column, Numbers, Preparation
 from ensemble_search.delivery import measures
-from ensemble_search.delivery.onnx_export import (
-    INPUT,
-    OPERATORS,
-    TOLERANCE,
-    NotConvertible,
-    session,
+from ensemble_search.delivery.onnx_export import INPUT, TOLERANCE, NotConvertible, session
+from ensemble_search.delivery.onnx_parts.graph import (
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    OWN,
+    STRING,
+    Graph,
 )
 from ensemble_search.metrics.base import TIE
 from ensemble_search.runtime.names import MISSING
 
-#: Prefix of names that are not columns.
-OWN = "/"
 LABEL, PROBABILITIES, VALUE = "label", "probabilities", "value"
 NEVER = np.iinfo(np.int64).min
 #: Range of the dates used to check a graph.
@@ -55,12 +55,12 @@ def export(ensemble: Any, members: Sequence[bytes]) -> bytes:
     Raises NotConvertible if a column has no counterpart, or the graph is too large for a file.
     """
     import onnx
-    from onnx import TensorProto, compose, helper
+    from onnx import compose, helper
 
     preparation = ensemble.preparation
     if lines := impossible(preparation):
         raise NotConvertible("; ".join(lines))
-    graph = _Graph()
+    graph = Graph()
     parts = [_features(graph, column) for column in preparation.columns]
     graph.add("Concat", *parts, axis=1, output=f"{OWN}{INPUT}")
     outputs = []
@@ -71,64 +71,28 @@ def export(ensemble: Any, members: Sequence[bytes]) -> bytes:
         graph.constants += own.initializer
         outputs.append(own.output[0].name)
     result = (_classes if hasattr(ensemble, "classes_") else _number)(graph, ensemble, outputs)
-    types = {"label": (TensorProto.STRING, [None])}
+    types = {"label": (STRING, [None])}
     value = helper.make_tensor_value_info
     given = [value(column.name, _type(column), [None, 1]) for column in preparation.columns]
     outcome = [
-        value(name, *types.get(kind, (TensorProto.DOUBLE, [None, n])))
-        for kind, (name, n) in result.items()
+        value(name, *types.get(kind, (DOUBLE, [None, n]))) for kind, (name, n) in result.items()
     ]
-    made = helper.make_graph(graph.nodes, "ensemble", given, outcome, graph.constants)
-    sets = [helper.make_opsetid(domain, version) for domain, version in OPERATORS.items()]
     try:
-        return helper.make_model(made, opset_imports=sets, ir_version=9).SerializeToString()
+        return graph.model("ensemble", given, outcome)
     except ValueError as error:  # more than 2 GiB
         raise NotConvertible(f"the graph is too large: {error}") from None
-
-
-class _Graph:
-    """Nodes and constants, named by numbers."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-
-    def add(self, name: str, *inputs: Any, output: str = "", domain: str = "", **more: Any) -> str:
-        """Add an operator; inputs are names or arrays."""
-        from onnx import helper
-
-        output = output or f"{OWN}n{len(self.nodes)}"
-        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
-        self.nodes.append(helper.make_node(name, names, [output], domain=domain, **more))
-        return output
-
-    def constant(self, values: Any) -> str:
-        """Add an array of numbers or strings."""
-        from onnx import numpy_helper
-
-        name = f"{OWN}c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(values), name))
-        return name
-
-    def double(self, values: str) -> str:
-        """Convert to double precision."""
-        from onnx import TensorProto
-
-        return self.add("Cast", values, to=TensorProto.DOUBLE)
 
 
 # Preparation ------------------------------------------------------------------------------------
 
 
 def _type(column: Column) -> int:
-    from onnx import TensorProto
-
     if isinstance(column, Categories):
-        return TensorProto.STRING
-    return TensorProto.INT64 if column.kind == "date" else TensorProto.DOUBLE
+        return STRING
+    return INTEGER if column.kind == "date" else DOUBLE
 
 
-def _features(graph: _Graph, column: Column) -> str:
+def _features(graph: Graph, column: Column) -> str:
     if isinstance(column, Categories):
         return _one_hot(graph, column)
     assert isinstance(column, Numbers)
@@ -142,7 +106,7 @@ def _features(graph: _Graph, column: Column) -> str:
     return graph.add("Where", known, column.name, [fill])
 
 
-def _one_hot(graph: _Graph, column: Categories) -> str:
+def _one_hot(graph: Graph, column: Categories) -> str:
     places = {word: place for place, word in enumerate(column.words)}
     codes = dict.fromkeys(sorted(MISSING), places.get(column.fill, -1)) | places
     found = graph.add(
@@ -152,7 +116,7 @@ def _one_hot(graph: _Graph, column: Categories) -> str:
     return graph.double(graph.add("Equal", found, np.arange(len(places))[None]))
 
 
-def _date(graph: _Graph, column: Numbers) -> str:
+def _date(graph: Graph, column: Numbers) -> str:
     """Compute parts of dates; the calendar is that of Hinnant's `civil_from_days`."""
     missing = graph.add("Equal", column.name, [NEVER])
     moment = graph.add("Where", missing, [0], column.name)
@@ -208,29 +172,25 @@ def _date(graph: _Graph, column: Numbers) -> str:
 # Combination ------------------------------------------------------------------------------------
 
 
-def _weighted(graph: _Graph, parts: Sequence[str], weights: np.ndarray) -> str:
+def _weighted(graph: Graph, parts: Sequence[str], weights: np.ndarray) -> str:
     """Add up parts in the stored precision, weighted."""
-    from onnx import TensorProto
-
-    single = (graph.add("Cast", part, to=TensorProto.FLOAT) for part in parts)
+    single = (graph.add("Cast", part, to=FLOAT) for part in parts)
     each = [graph.add("Mul", graph.double(p), [w]) for p, w in zip(single, weights, strict=True)]
     return graph.add("Sum", *each) if len(each) > 1 else each[0]
 
 
-def _most_probable(graph: _Graph, probabilities: str, n: int) -> str:
+def _most_probable(graph: Graph, probabilities: str, n: int) -> str:
     """Return codes, int64, of shape (n_samples,); the first one if tied."""
-    from onnx import TensorProto
-
     if n == 2:
         second = graph.add("Gather", probabilities, 1, axis=1)
         more = graph.add("Greater", second, [0.5 + TIE])
-        return graph.add("Cast", more, to=TensorProto.INT64)
+        return graph.add("Cast", more, to=INTEGER)
     most = graph.add("ReduceMax", probabilities, [1], keepdims=1)
     tied = graph.add("GreaterOrEqual", probabilities, graph.add("Sub", most, [TIE]))
-    return graph.add("ArgMax", graph.add("Cast", tied, to=TensorProto.INT64), axis=1, keepdims=0)
+    return graph.add("ArgMax", graph.add("Cast", tied, to=INTEGER), axis=1, keepdims=0)
 
 
-def _classes(graph: _Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, tuple[str, int]]:
+def _classes(graph: Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, tuple[str, int]]:
     n, parts = len(ensemble.classes_), list(outputs)
     if ensemble.manifest["combination"] == "votes":
         codes = (graph.add("Unsqueeze", _most_probable(graph, p, n), [1]) for p in outputs)
@@ -248,7 +208,7 @@ def _classes(graph: _Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, 
     return {kind: (name, n) for kind, name in names.items()}
 
 
-def _number(graph: _Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, tuple[str, int]]:
+def _number(graph: Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, tuple[str, int]]:
     combined, name = _weighted(graph, outputs, ensemble.weights_), _free(ensemble, VALUE)
     scaled = graph.add("Mul", combined, [float(ensemble.manifest["std"])])
     graph.add("Add", scaled, [float(ensemble.manifest["mean"])], output=name)

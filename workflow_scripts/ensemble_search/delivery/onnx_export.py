@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.delivery.onnx_parts import learners, transformers
+from ensemble_search.delivery.onnx_parts.graph import DOUBLE, Graph, Value
 from ensemble_search.predictor.stored import StoredPipeline
 from ensemble_search.problems.base import Problem
 
-#: Versions of the operator sets.
-OPERATORS = {"": 18, "ai.onnx.ml": 3}
-INPUT = "features"
+INPUT, OUTPUT = "features", "variable"
 #: Rows at a time: kernels and neighbours need a matrix of these rows times the training rows.
 BATCH = 1000
 #: Largest accepted difference of predictions.
@@ -26,39 +26,25 @@ class NotConvertible(Exception):
 def export(pipeline: StoredPipeline, n_features: int, n_classes: int | None) -> bytes:
     """Convert a stored pipeline of an ensemble with n classes (None in a regression).
 
-    Returns
-    -------
-    model
-        An ONNX model with the input ``features``, double, of shape (n_samples, n_features), and one
-        output, of shape (n_samples, n_classes) or (n_samples, 1): probabilities or values.
-
-    Raises
-    ------
-    NotConvertible
-        If the training rows of the learner lacked a class, or a part has no counterpart.
+    The ONNX model has the input ``features``, double, of shape (n_samples, n_features), and one
+    output, of shape (n_samples, n_classes) or (n_samples, 1): probabilities or values.
+    NotConvertible if the training rows of the learner lacked a class, or a part has no counterpart.
     """
-    from skl2onnx import to_onnx
-    from skl2onnx.common.data_types import DoubleTensorType
-
-    from ensemble_search.delivery.onnx_parts import graph, learners, transformers
+    from onnx import helper
 
     if n_classes and pipeline.classes_.tolist() != list(range(n_classes)):
         raise NotConvertible("it has not seen all classes")
-
-    def whole(X):
+    X = Value(Graph(), INPUT)
+    try:
         for part in pipeline.transformers:
             X = transformers.graph(part, X)
-        return learners.graph(pipeline.learner, pipeline.link, X)
-
-    try:
-        model = to_onnx(
-            graph.Part(whole, n_classes or 1),
-            initial_types=[(INPUT, DoubleTensorType([None, n_features]))],
-            target_opset=OPERATORS,
-        )
-    except Exception as error:  # skl2onnx has its own exception types
+        found = learners.graph(pipeline.learner, pipeline.link, X)
+        X.graph.add("Identity", found.name, output=OUTPUT)
+        widths = {INPUT: n_features, OUTPUT: n_classes or 1}
+        ends = [helper.make_tensor_value_info(n, DOUBLE, [None, k]) for n, k in widths.items()]
+        return X.graph.model("pipeline", ends[:1], ends[1:])
+    except Exception as error:  # protobuf has its own exception types
         raise NotConvertible(str(error).strip().split("\n", 1)[0]) from error
-    return model.SerializeToString()
 
 
 def check(model: bytes, X: np.ndarray, expected: np.ndarray, problem: Problem) -> float:

@@ -36,18 +36,10 @@ def read(
 ) -> OwnRows:
     """Read test rows from a CSV, Parquet, ARFF or Excel file with the columns of the table.
 
-    Parameters
-    ----------
-    prepared, described
-        Content of the split's ``preparation.json`` and ``split.json``.
-    classes
-        Classes of the target; empty in a regression.
-
-    Raises
-    ------
-    UserError
-        If it lacks rows or a column, has a weight that is not above 0, no row with a known target,
-        or a column whose values are all of another kind than in the table.
+    ``prepared`` and ``described`` are the content of the split's ``preparation.json`` and
+    ``split.json``; ``classes`` those of the target, empty in a regression. UserError if the file
+    lacks rows or a column, has a weight that is not above 0, no row with a known target, or a
+    column whose values are all of another kind than in the table.
     """
     import pandas as pd
 

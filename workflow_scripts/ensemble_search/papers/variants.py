@@ -12,7 +12,7 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.papers import agreement, paired
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, by_method, cells, number
+from ensemble_search.report.tables import Table, cells, number, of_losses
 
 PARTS = {"test_error": "test", "validation_error": "validation"}
 
@@ -198,11 +198,7 @@ def error_table(
     table's name, if a page has several of a kind. Rows of :func:`differences`, ``against``, are
     added at the bottom.
     """
-    rounded = table["mean"].round(ranks.DIGITS)
-    shown = table.assign(best=rounded == rounded.groupby(table["dataset"]).transform("min"))
-    columns, rows = by_method(
-        shown, lambda line: Cell(losses.spread(line["mean"], line["std"]), line["best"])
-    )
+    columns, rows = of_losses(table, losses)
     names = {"index": table["dataset"].unique(), "columns": columns[1:]}
     mean = table.pivot(index="dataset", columns="method", values="mean").reindex(**names)
     whole = mean.notna().all(axis=1)

@@ -14,16 +14,8 @@ class Fields:
     """A part: settings from JSON, and arrays.
 
     Every method reads one of them, and raises a ValueError that names it if it is missing or
-    invalid.
-
-    Parameters
-    ----------
-    name
-        Name of the part, for messages; its arrays are named ``<name>.<field>``.
-    settings
-        Settings of the part.
-    arrays
-        All arrays of the member by name; arrays that were read are removed.
+    invalid. ``name``, that of the part, is for messages; its arrays are named ``<name>.<field>``
+    among ``arrays``, those of the whole member; arrays that were read are removed there.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any], arrays: dict[str, np.ndarray]):

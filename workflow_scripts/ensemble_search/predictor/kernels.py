@@ -8,19 +8,10 @@ KERNELS = ("rbf", "poly", "sigmoid", "cosine", "chi2")
 
 
 class Kernel:
-    """A kernel between rows of features and some fixed rows.
+    """A kernel between rows of features, of ``width`` columns, and some fixed rows.
 
-    Parameters
-    ----------
-    fields
-        ``kernel``, its parameters ``gamma``, ``degree`` and ``coef0``, and the ``rows``.
-    width
-        Number of columns of the features.
-
-    Attributes
-    ----------
-    rows
-        float64, of shape (n_rows, width).
+    ``fields`` has ``kernel``, its parameters ``gamma``, ``degree`` and ``coef0``, and the ``rows``,
+    float64, of shape (n_rows, width).
     """
 
     def __init__(self, fields: Fields, width: int):

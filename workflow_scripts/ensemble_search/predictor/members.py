@@ -14,20 +14,10 @@ from ensemble_search.runtime.files import atomic, write_json
 
 
 def save(estimator: Any, folder: Path) -> None:
-    """Write a fitted pipeline to a folder, which is created.
+    """Write a fitted pipeline of a space (see ``Space.pipeline``) to a folder, which is created.
 
-    Parameters
-    ----------
-    estimator
-        A fitted pipeline of a space; see ``Space.pipeline``.
-    folder
-        Destination.
-
-    Raises
-    ------
-    UserError
-        If a part cannot be stored as numbers: its type is neither in ``transformers.STORED`` nor in
-        ``learners.STORED``, or no space has its settings.
+    UserError if a part cannot be stored as numbers: its type is neither in ``transformers.STORED``
+    nor in ``learners.STORED``, or no space has its settings.
     """
     fitted, learner = [], estimator
     if isinstance(estimator, FittedPipeline):

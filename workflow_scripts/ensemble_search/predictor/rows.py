@@ -30,33 +30,16 @@ FORMULA = re.compile(r"(^|;)( *[=+\-@＝＋－＠])(?=.)")
 def chunks(
     path: Path, names: list[str], size: int = CHUNK, numeric: Collection[str] = ()
 ) -> Iterator[tuple[dict[str, Any], int]]:
-    """Read some columns of a CSV file.
+    """Read some columns of a CSV file, ``size`` rows at a time; other columns are ignored.
 
-    Parameters
-    ----------
-    path
-        Text in UTF-8, else Latin-1, possibly compressed by gzip. Line 1 names the columns and shows
-        the separator (one of ``text_files.SEPARATORS``).
-    names
-        The columns to read; others are ignored.
-    size
-        Number of rows per chunk.
-    numeric
-        Columns of plain numbers. If all their fields are plain numbers or missing and no field
-        needs its quotes, they are parsed as whole columns, in a fifth of the time.
+    The file is text in UTF-8, else Latin-1, possibly compressed by gzip. Line 1 names the columns
+    and shows the separator (one of ``text_files.SEPARATORS``). If all fields of the columns
+    ``numeric`` are plain numbers or missing and no field needs its quotes, these are parsed as
+    whole columns, in a fifth of the time.
 
-    Yields
-    ------
-    columns
-        Their text by name, or float64 with NaN if parsed as whole columns.
-    position
-        Number of bytes of the file read so far.
-
-    Raises
-    ------
-    UserError
-        If the file cannot be read, a column is missing or duplicated, or a row is too short or
-        too long.
+    Yields the columns' text by name, or float64 with NaN if parsed as whole columns, and the number
+    of bytes of the file read so far. UserError if the file cannot be read, a column is missing or
+    duplicated, or a row is too short or too long.
     """
     number = 0  # number of lines before this chunk
     try:
@@ -123,10 +106,7 @@ def chunks(
 def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str, Any], int]]:
     """Read some columns of a Parquet file, as :func:`chunks` does.
 
-    Raises
-    ------
-    UserError
-        Also if pyarrow is not installed.
+    UserError also if pyarrow is not installed.
     """
     try:
         import pyarrow as pa
@@ -202,10 +182,7 @@ def _kind(value: Any) -> Any:
 def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
     """Read some columns of the first sheet of an Excel file, all rows at once.
 
-    Raises
-    ------
-    UserError
-        Also if openpyxl is not installed.
+    UserError also if openpyxl is not installed.
     """
     if not sheets.is_readable():
         raise UserError(

@@ -93,21 +93,10 @@ class StoredPipeline:
 
 
 def load(folder: Path, n_features: int, n_classes: int | None) -> StoredPipeline:
-    """Load a stored pipeline.
+    """Load a stored pipeline of an ensemble with n classes (None in a regression).
 
-    Parameters
-    ----------
-    folder
-        Folder of the member.
-    n_features
-        Number of columns of its input.
-    n_classes
-        Number of classes of the ensemble; None in a regression.
-
-    Raises
-    ------
-    UserError
-        If a file is missing or damaged, or is not a pipeline for these features and classes.
+    ``n_features`` is the number of columns of its input. UserError if a file in the member's folder
+    is missing or damaged, or is not a pipeline for these features and classes.
     """
     with reading(folder / MEMBER, REMEDY):
         if (folder / MEMBER).stat().st_size > LONGEST:

@@ -17,23 +17,10 @@ BLOCK = 2**14
 class Trees:
     """Trees whose inner nodes compare a feature with a threshold; rows up to it go left.
 
-    Parameters
-    ----------
-    fields
-        ``sizes``, number of nodes per tree; for all trees' nodes in order, ``feature`` (-1 for a
-        leaf); for inner nodes, ``threshold``; for leaves, ``value``, of shape (n_leaves, outputs);
-        ``single``, whether features are rounded to single precision first.
-    width
-        Number of columns of the features.
-    outputs
-        Number of values per leaf.
-
-    Attributes
-    ----------
-    n
-        Number of trees.
-    value
-        Values of the leaves, float64, of shape (n_leaves, outputs).
+    ``fields`` has ``sizes``, the number of nodes per tree; for all trees' nodes in order,
+    ``feature`` (-1 for a leaf); for inner nodes, ``threshold``; for leaves, ``value``, float64, of
+    shape (n_leaves, outputs); and ``single``, whether features are rounded to single precision
+    first. Features have ``width`` columns; ``n`` is the number of trees.
     """
 
     def __init__(self, fields: Fields, width: int, outputs: int):
@@ -73,15 +60,8 @@ class Trees:
     def leaves(self, X: np.ndarray) -> np.ndarray:
         """Return the leaves that rows reach, as row indices of ``value``.
 
-        Parameters
-        ----------
-        X
-            Finite numbers, float64, of shape (n_samples, width).
-
-        Returns
-        -------
-        leaves
-            int64, of shape (n, n_samples).
+        X are finite numbers, float64, of shape (n_samples, width); the result is int64, of shape
+        (n, n_samples).
         """
         if X.ndim != 2 or X.shape[1] != self.width:
             raise ValueError(f"features of shape {X.shape} instead of (n, {self.width})")

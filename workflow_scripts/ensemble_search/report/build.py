@@ -59,12 +59,8 @@ def make(module: str, results: Results, output: Path) -> Made:
     """Make one page; if its module raises, the page says so, and the traceback is printed.
 
     The last part of the module's name, with hyphens, names the page and prefixes its tables and
-    figures below ``output``, the folder of the report.
-
-    Raises
-    ------
-    UserError, OSError, MemoryError
-        If the cause is a damaged result or the system, such as a full disk, and not the page.
+    figures below ``output``, the folder of the report. Only UserError, OSError and MemoryError are
+    raised: if the cause is a damaged result or the system, such as a full disk, and not the page.
     """
     name = module.rsplit(".", 1)[-1].replace("_", "-")
     made, png = Made(name, name), (results.study.get("report") or {}).get("png", False)

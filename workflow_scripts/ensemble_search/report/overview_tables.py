@@ -12,7 +12,8 @@ from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.analysis.times import duration
 from ensemble_search.analysis.verdict import Verdict, p_value
 from ensemble_search.analysis.wilcoxon import ALPHA, smallest_p
-from ensemble_search.report.tables import Cell, Table, cells
+from ensemble_search.report.tables import Cell, Table, cells, of_losses
+from ensemble_search.results.job_logs import ranges
 from ensemble_search.runtime.errors import number_of
 
 #: Explains the column of this name.
@@ -58,7 +59,7 @@ def summary(verdict: Verdict, compared: Comparison, sizes: pd.Series) -> Table:
         "(1 = lowest, ties share ranks), then averaged over data sets. Win rate: mean share of the "
         "other methods that a method beats on a data set; it follows from the rank. Elo: "
         f"Bradley-Terry strengths from the same wins; {ratings.MEAN} is the mean, and "
-        f"{ratings.TENFOLD} more mean tenfold odds of winning. Intervals: Student's t over "
+        f"{ratings.TENFOLD} more mean ten times the odds of winning. Intervals: Student's t over "
         f"the data sets, of ranks clipped to 1 and {len(table)}, of Elo from the jackknife; – "
         "where they cannot be estimated: with one data set, or the same rank on all.",
         f"Difference, data sets lower / equal / higher and p: against {leader}, the first row{tied}"
@@ -81,33 +82,27 @@ def error_table(results: Results, compared: Comparison, name: str = "test-error"
     """Test loss, mean ± standard deviation; data sets × methods (Table 1)."""
     losses = compared.losses
     final = ranks.final_errors(compared)
-    mean = ranks.means(final)
-    groups = final.groupby(level="dataset", sort=False)
-    std, size = groups.std(), groups.size()
-    uneven = size.nunique() > 1
-    rows = []
-    for dataset in compared.datasets:
-        values = mean.loc[dataset]
-        best = values.round(ranks.DIGITS) == values.round(ranks.DIGITS).min()
-        row = cells(dataset)
-        for method in compared.methods:
-            text = losses.spread(values[method], std.loc[dataset, method])
-            row.append(Cell(text, bool(best[method]) and len(compared.methods) > 1))
-        rows.append(row + cells(size[dataset]) * uneven)
+    spreads = ranks.spreads(final)
+    columns, rows = of_losses(spreads, losses)
     average = ranks.mean_error_ranks(final).mean()
     lowest = average.round(ranks.DIGITS) == average.round(ranks.DIGITS).min()
     foot = [Cell(f"{average[m]:.2f}", bool(lowest[m])) for m in compared.methods]
+    rows.append([Cell("average rank"), *foot])
+    size = spreads.groupby("dataset", sort=False)["repeats"].first()
+    uneven = size.nunique() > 1
+    if uneven:
+        columns.append("repeats")
+        for row, repeats in zip(rows, [*size, ""], strict=True):
+            row.append(Cell(str(repeats)))
     over = "repeats" if uneven or size.iloc[0] == 1 else f"{size.iloc[0]} repeats"
-    rows.append([*cells("average rank"), *foot, *cells("") * uneven])
     caption = f"Test {losses.title}{losses.in_percent}, mean ± standard deviation over {over}"
-    columns = ["data set", *compared.methods, *["repeats"] * uneven]
     notes = [
         f"Test {losses.title}: {losses.title} on the held-out test rows of what the method "
         "delivers after its last evaluation (its ensemble, or its best model). ± is the standard "
         "deviation over repeats (divisor n − 1). Bold: lowest mean, ties included."
         f"{losses.unit}"
     ]
-    table = Table(name, caption, columns, rows, ranks.spreads(final), notes, foot=1)
+    table = Table(name, caption, columns, rows, spreads, notes, foot=1)
     if not losses.is_error:
         return table
     return _with_majority(table, results.datasets.set_index("dataset")["majority_error"], losses)
@@ -200,7 +195,7 @@ def missing_table(missing: pd.DataFrame) -> Table:
     groups = missing.fillna(dict.fromkeys(keys, "")).groupby(keys, sort=False)
     rows = []
     for (stage, dataset, search, ensemble, reason), group in groups:
-        repeats = _spans(sorted(set(group["repeat"].dropna())))
+        repeats = ranges(sorted(set(group["repeat"].dropna())), "–", ", ")
         rows.append(cells(stage, dataset, search, ensemble, repeats, reason))
     columns = ["stage", "data set", "search", "ensemble", "repeats", "why"]
     return Table("missing", "Missing results", columns, rows, missing, wide=True)
@@ -222,14 +217,3 @@ def plain(name: str, caption: str, frame: pd.DataFrame) -> Table:
     rows = [cells(*row) for row in frame.itertuples(index=False)]
     headings = ["data set" if column == "dataset" else column for column in frame]
     return Table(name, caption, headings, rows, frame, wide=True)
-
-
-def _spans(numbers: list[int]) -> str:
-    """Write ``0, 2–4`` for 0, 2, 3, 4."""
-    spans: list[list[int]] = []
-    for n in numbers:
-        if spans and spans[-1][1] == n - 1:
-            spans[-1][1] = n
-        else:
-            spans.append([n, n])
-    return ", ".join(f"{a}" if a == b else f"{a}–{b}" for a, b in spans)

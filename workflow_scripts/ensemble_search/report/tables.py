@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ensemble_search.analysis.losses import Losses
+from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.runtime import files
 
 
@@ -72,6 +74,19 @@ def by_method(
         for d in datasets
     ]
     return ["data set", *methods], rows
+
+
+def of_losses(spreads: pd.DataFrame, losses: Losses) -> tuple[list[str], list[list[Cell]]]:
+    """Return columns and rows of a table of ``ranks.spreads``; the lowest mean of each is marked.
+
+    Ties are marked, too; nothing is if there is only one method.
+    """
+    rounded = spreads["mean"].round(DIGITS)
+    lowest = rounded == rounded.groupby(spreads["dataset"]).transform("min")
+    marked = spreads.assign(best=lowest & (spreads["method"].nunique() > 1))
+    return by_method(
+        marked, lambda line: Cell(losses.spread(line["mean"], line["std"]), line["best"])
+    )
 
 
 def write(table: Table, folder: Path) -> None:

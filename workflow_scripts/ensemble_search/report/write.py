@@ -26,32 +26,17 @@ HERE = Path(__file__).parent
 def write(
     study: Mapping[str, Any], results: Path, output: Path, threads: int = 1
 ) -> list[build.Made]:
-    """Write the report of a study into ``output``.
+    """Write the report of a study into ``output``; return the pages that could not be made.
 
     It consists of ``index.html``, ``pages/``, ``tables/`` and ``figures/``; with ``single_file:
     true`` in the study's ``report``, also ``whole.html``: index and pages in one file with its
-    figures, without links to other files.
+    figures, without links to other files. ``results``, the folder of the study's results, may be
+    incomplete, empty or absent; ``study`` and ``threads`` are as for ``load.load`` and
+    ``build.make_all``.
 
     If a page's code raises, the page says so, and the traceback is printed on standard error; the
-    rest is written.
-
-    Parameters
-    ----------
-    study, threads
-        As for ``load.load`` and ``build.make_all``.
-    results
-        Folder of the study's results; it may be incomplete, empty or absent.
-
-    Returns
-    -------
-    unmade
-        The pages that could not be made; usually empty.
-
-    Raises
-    ------
-    UserError, OSError, MemoryError
-        If a result is damaged, or the system denies something, such as a write to a full disk. The
-        report is then incomplete.
+    rest is written. UserError, OSError or MemoryError if a result is damaged, or the system denies
+    something, such as a write to a full disk; the report is then incomplete.
     """
     output = Path(output)
     loaded = load(study, results)

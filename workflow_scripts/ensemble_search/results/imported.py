@@ -46,19 +46,10 @@ NAMED = "rename it: up to 64 of A-Z, a-z, 0-9, '.', '_' and '-', the first a let
 def write(root: Path, output: Path, metric: str | None = None, fold: int = 0) -> list[str]:
     """Read predictions, and write a folder with a study that replays searches on them.
 
-    Parameters
-    ----------
-    root, fold
-        As in ``foreign.read``, which also says which predictions raise UserError.
-    output
-        Folder for ``study.yaml``, ``spaces/``, ``data/`` and ``tables/``; its name is the study's.
-    metric
-        Loss to minimise; default: ``error`` or ``squared-error``, depending on the labels.
-
-    Returns
-    -------
-    lines
-        A summary for the user of what was read and written.
+    ``root`` and ``fold`` are as in ``foreign.read``, which also says which predictions raise
+    UserError. ``output`` is for ``study.yaml``, ``spaces/``, ``data/`` and ``tables/``; its name is
+    the study's. ``metric`` is the loss to minimise; default: ``error`` or ``squared-error``,
+    depending on the labels. Returns lines for the user on what was read and written.
     """
     if output == Path():
         raise UserError("OUTPUT (--output): it is empty; name a new folder")

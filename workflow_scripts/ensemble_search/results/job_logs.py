@@ -1,7 +1,7 @@
 """Reasons for failed jobs, from their logs, and a table of them."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,6 +47,17 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Format rows of cells as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(c.ljust(w) for c, w in zip(r, widths, strict=True)).rstrip() for r in rows]
+
+
+def ranges(numbers: Iterable[int], to: str = "-", and_: str = ",") -> str:
+    """Write ascending numbers as ``0-9,12``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return and_.join(f"{run[0]}{to}{run[-1]}" if run[1:] else str(run[0]) for run in runs)
 
 
 def _why(failure: Failure) -> str:

@@ -17,13 +17,8 @@ REQUIREMENTS = Path(__file__).parents[3] / "envs/requirements.in"
 def make(record: Mapping[str, Any], results: Path) -> dict[str, Any]:
     """Collect the manifest of a study with a report; docs/reproducing.md has its keys.
 
-    Parameters
-    ----------
-    record
-        Result of ``Jobs.record``: the study, locations of shared searches, the folders of its data,
-        and the files of code from outside.
-    results
-        Folder of the study's results.
+    ``record`` is the result of ``Jobs.record``: the study, locations of shared searches, the
+    folders of its data, and the files of code from outside; ``results`` the folder of its results.
     """
     study = record["study"]
     return {

@@ -7,7 +7,7 @@ them.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -284,14 +284,8 @@ def observations(
 ) -> "pa.Table":
     """Read ``iteration`` and columns of the ``observations.parquet`` of a search.
 
-    Parameters
-    ----------
-    names
-        Among :data:`OBSERVATIONS`.
-    others
-        As in ``files.read_parquet``.
-    rows
-        Number of its evaluations, if known.
+    ``names`` are among :data:`OBSERVATIONS`, ``others`` is as in ``files.read_parquet``, and
+    ``rows`` is the number of its evaluations, if known.
     """
     path = folder / OBSERVATIONS_FILE
     wanted = {name: OBSERVATIONS[name] for name in ("iteration", *names)}
@@ -371,13 +365,9 @@ def members(folder: Path) -> "pa.Table":
 def losses(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     """Read the ``losses.npz`` of an ensemble: its losses on individual test samples.
 
-    Returns
-    -------
-    iterations
-        Iterations at which the ensemble changed, int64, ascending, of shape (n_changes,).
-    losses
-        Of shape (n_changes, n_test): bool (True: wrong label) if all losses are 0 or 1; else
-        float32. (n_changes, 0) if the metric has no losses of individual samples.
+    Returns the iterations at which the ensemble changed, int64, ascending, of shape (n_changes,);
+    and the losses, of shape (n_changes, n_test): bool (True: wrong label) if all are 0 or 1, else
+    float32; of shape (n_changes, 0) if the metric has no losses of individual samples.
     """
     path = folder / "losses.npz"
     files.check(folder / "ensemble.json", [path.name])
@@ -427,23 +417,17 @@ def of_jobs(
     results: Path,
     pattern: str,
     jobs: Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]],
-) -> tuple[list["pd.DataFrame"], list[str]]:
+    columns: Sequence[str],
+) -> tuple["pd.DataFrame", list[str]]:
     """Read the tables of jobs, with :func:`quality`, :func:`spread` or :func:`divisions`.
 
-    Parameters
-    ----------
-    results, pattern
-        Folder of the study, and the path of a table in it, with names of fields in braces.
-    jobs
-        Per job: the fields, and the expected job by key.
-
-    Returns
-    -------
-    tables
-        Tables of all finished jobs, with the fields as additional columns.
-    missing
-        Tables that do not exist or belong to another job, with the reason.
+    ``pattern`` is the path of a table in the study's folder ``results``, with names of fields in
+    braces; ``jobs`` has, per job, the fields, and the expected job by key. Returns the rows of all
+    finished jobs, with the fields as additional columns, or none with these ``columns``; and the
+    tables that do not exist or belong to another job, with the reason.
     """
+    import pandas as pd
+
     tables, missing = [], []
     for fields, asked in jobs:
         file = pattern.format(**fields)
@@ -456,7 +440,9 @@ def of_jobs(
             missing.append(f"{file}: made with other settings ({', '.join(other)})")
         else:
             tables.append(table.to_pandas().assign(**fields))
-    return tables, missing
+    if not tables:
+        return pd.DataFrame(columns=columns), missing
+    return pd.concat(tables, ignore_index=True), missing
 
 
 def _with_errors(path: Path, columns: Mapping[str, str]) -> "pa.Table":

@@ -110,13 +110,10 @@ class Compared:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a manifest.
+    """Read a manifest; UserError if it is missing, damaged or not a manifest.
 
-    Raises
-    ------
-    UserError
-        If it is missing, damaged or not a manifest. Invalid names in it, such as a study ``../x``,
-        are rejected here, before they are used to write or read anything.
+    Invalid names in it, such as a study ``../x``, are rejected here, before they are used to write
+    or read anything.
     """
     bad = f"'{path}' is not a manifest of a study"
     if not os.path.isfile(path):
@@ -168,22 +165,10 @@ def originals(made: Mapping[str, Any], folder: Path) -> None:
 def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Create the study of a manifest, to rerun it.
 
-    Parameters
-    ----------
-    home, folder
-        Folders in which the study ran, to which paths of data are relative, and is rerun.
-
-    Returns
-    -------
-    study
-        With all defaults and without ``extends``: it recomputes shared searches.
-    notes
-        Necessary changes, one line each.
-
-    Raises
-    ------
-    UserError
-        If a data file is missing, or is outside ``home`` and its MD5 is not the manifest's.
+    ``home`` and ``folder`` are the folders in which the study ran, to which paths of data are
+    relative, and is rerun. Returns the study with all defaults and without ``extends`` (it
+    recomputes shared searches), and necessary changes, one line each. UserError if a data file is
+    missing, or is outside ``home`` and its MD5 is not the manifest's.
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
@@ -235,11 +220,8 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
 def write_plugins(made: Mapping[str, Any], folder: Path, trusted: bool) -> None:
     """Write a manifest's code from outside below ``folder``, where the study is rerun.
 
-    Raises
-    ------
-    UserError
-        If it is not ``trusted`` to run here, a package is not installed, or the folder holds other
-        code.
+    UserError if it is not ``trusted`` to run here, a package is not installed, or the folder holds
+    other code.
     """
     for name, there in made["plugins"]["packages"].items():
         if importlib.util.find_spec(name) is None:

@@ -39,20 +39,10 @@ def search_state(
     """Read the state of a search, from its manifest if it is finished, else from its progress.
 
     A finished search whose settings differ from the study's is ``outdated``: all its evaluations
-    must be repeated.
-
-    Parameters
-    ----------
-    root
-        Results of the study that the search belongs to.
-    job
-        State of its job in SLURM's queue, if any.
-
-    Returns
-    -------
-    state
-        ``state``, of :data:`STATES`; ``reason`` and ``log`` if it failed; ``problems``: damaged
-        files, one line each with the remedy.
+    must be repeated. ``root`` is the folder with the results of the study that the search belongs
+    to, and ``job`` the state of its job in SLURM's queue, if any. Returns ``state``, of
+    :data:`STATES`; ``reason`` and ``log`` if it failed; and ``problems``: damaged files, one line
+    each with the remedy.
     """
     run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
     checkpoints = layout.path(root, layout.CHECKPOINTS, **run)

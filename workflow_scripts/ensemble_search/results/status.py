@@ -27,12 +27,8 @@ USUAL = ("None", "Priority", "Resources")
 def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     """Describe the progress of a study whose results are below the working directory.
 
-    Returns
-    -------
-    lines
-        The table of its searches, and a summary of its other jobs.
-    problems
-        Damaged files, one line each with the remedy.
+    Returns the table of its searches with a summary of its other jobs, and damaged files, one line
+    each with the remedy.
     """
     study = jobs.study
     found = slurm.queue() or ()
@@ -130,20 +126,9 @@ def together(searches: list[dict]) -> list[dict]:
             for key in ("evaluations", "done", "budget", "failed", "seconds")
         }
         mean = sum(best) / len(best) if best else None
-        repeats = _ranges([s["repeat"] for s in group])
+        repeats = job_logs.ranges([s["repeat"] for s in group])
         made.append({**group[0], **sums, "repeat": repeats, "best_error": mean})
     return made
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Write ascending numbers as ``0-9,12``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ",".join(f"{run[0]}-{run[-1]}" if run[1:] else str(run[0]) for run in runs)
 
 
 def row(state: dict) -> tuple[str, ...]:

@@ -32,12 +32,8 @@ def build(folders: Sequence[Path], output: Path) -> None:
     """Write the table of all evaluations of finished searches into a folder.
 
     If a configuration was evaluated several times at the same fidelity, the first one is kept.
-
-    Raises
-    ------
-    UserError
-        If a search is damaged, was itself replayed on a table, or differs in a key that all must
-        share; raised before anything is written.
+    UserError if a search is damaged, was itself replayed on a table, or differs in a key that all
+    must share; raised before anything is written.
     """
     import pyarrow as pa
 
@@ -111,12 +107,7 @@ def describe(root: Path) -> Iterator[str]:
     """Describe all tables below a folder, and check them: one line each.
 
     Losses are compared if the same study has the table's split, or data written by ``imported``:
-    in ``../../../splits`` or ``../../../data``.
-
-    Raises
-    ------
-    UserError
-        If there is no table, or one is damaged.
+    in ``../../../splits`` or ``../../../data``. UserError if there is no table, or one is damaged.
     """
     found = sorted(path.parent for path in root.rglob(tables.MANIFEST))
     if not found:

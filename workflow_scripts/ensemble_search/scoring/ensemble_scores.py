@@ -1,6 +1,7 @@
 """Ensembles for every iteration of a finished search, with validation and test errors."""
 
 import importlib
+import inspect
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.ensembles.base import Members, Pool
+from ensemble_search.ensembles.base import Ensemble, Members, Pool
 from ensemble_search.problems import member_diversity, tasks
 from ensemble_search.problems.tasks import UNWEIGHTED
 from ensemble_search.results import readers
-from ensemble_search.runtime import plugins, provenance
+from ensemble_search.runtime import outside, plugins, provenance
 from ensemble_search.runtime.code_version import libraries
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import (
@@ -73,6 +74,37 @@ def load(
             )
     pool = Pool(predictions[0], labels, errors, seed, problem, seconds)
     return pool, predictions[1], test_labels
+
+
+def check_members(ensemble: Ensemble, built: Sequence[Members | None], pool: Pool) -> None:
+    """Check the ensembles of every prefix of a pool, which a part from outside may have built.
+
+    Raises UserError, naming the file of the ensemble and the first iteration with wrong members.
+    """
+    for i, members in enumerate(built):
+        if members is None or (i and members is built[i - 1]):
+            continue
+        if wrong := _wrong(members, pool.errors[: i + 1]):
+            file = Path(inspect.getfile(type(ensemble)))
+            where = outside.shown(file) if outside.holds(file) else f"ensembles/{file.name}"
+            raise UserError(f"{where}: after evaluation {i + 1}, {wrong}")
+
+
+def _wrong(members: Any, errors: np.ndarray) -> str:
+    """Describe how members violate their contract; empty if they do not."""
+    if not isinstance(members, Members):
+        return f"it is a {type(members).__name__}; build must return Members or None"
+    indices, weights = np.asarray(members.indices), np.asarray(members.weights)
+    known = np.flatnonzero(~np.isnan(errors))
+    if indices.dtype.kind != "i" or not np.isin(indices, known).all():
+        return "indices are not positions of evaluations that succeeded"
+    if indices.ndim != 1 or not len(indices) or (np.diff(indices) <= 0).any():
+        return "indices are not one or more positions in ascending order, each once"
+    if weights.shape != indices.shape or weights.dtype.kind != "f" or not (weights > 0).all():
+        return "weights are not a number above 0 for each member"
+    if not np.isclose(total := weights.sum(), 1):
+        return f"the weights sum to {total:g}; they must sum to 1"
+    return ""
 
 
 def score(
@@ -213,8 +245,9 @@ def write(
     The files in ``output`` are ``scores.parquet``, ``members.parquet``, ``losses.npz`` and, written
     last, ``ensemble.json``. ``settings`` are those in the study, such as ``{"type": "selection",
     "size": 25}``; ``refits`` are fields of ``Refitting``, for ensembles that refit pipelines. For
-    the others, see :func:`load`. Raises UserError as ``plugins.make``, :func:`load` and
-    :func:`score`, or if ``refits`` is missing, before anything is written.
+    the others, see :func:`load`. Raises UserError as ``plugins.make``, :func:`load`,
+    :func:`check_members` and :func:`score`, or if ``refits`` is missing, before anything is
+    written.
     """
     ensemble = plugins.make("ensembles", settings, "type", "ensemble")
     pool, test_predictions, test_labels = load(search, split, seed, of)
@@ -227,6 +260,7 @@ def write(
         )
         pool = refitting.enable(pool, search, split)
     built = ensemble.build_prefixes(pool)
+    check_members(ensemble, built, pool)
     weights = read_npz(split / "inputs.npz", [], optional=["test_weights"])
     test_weights = weights.get("test_weights", UNWEIGHTED)
     scores, members, losses = score(built, pool, test_predictions, test_labels, test_weights)

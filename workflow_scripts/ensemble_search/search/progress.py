@@ -1,14 +1,16 @@
 """Progress of a search: a line in its log, and a file for `make status`."""
 
+import atexit
 import math
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ensemble_search.runtime import plugins
-from ensemble_search.runtime.errors import number_of
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.files import write_json
 from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.search.budget import COUNTED, Budget, made
@@ -21,7 +23,7 @@ LIMITS = {"timeout": "seconds", "memory": "memory_mb"}
 
 
 class Progress:
-    """Report after every evaluation, at most once a second; see ``loop.run``.
+    """Report after every evaluation, at most once a second, and at exit; see ``loop.run``.
 
     ``folder`` is that of ``progress.json``; ``found`` are the evaluations in the journal at the
     start. Of ``job``, ``dataset``, ``search``, ``repeat`` and ``metric`` are used.
@@ -34,6 +36,8 @@ class Progress:
         self.budget = budget
         self.resumed = len(made(found[: budget.end(found)]))
         self._said, self._reported = -math.inf, -1
+        self._records: list[Record] = []
+        atexit.register(self._at_exit)
         self._start = time.monotonic(), summary(found, budget)["done"]
         if self.resumed:
             self._say(f"{self.name}: continues after {number_of(self.resumed, 'evaluation')}")
@@ -41,11 +45,11 @@ class Progress:
     def __call__(self, records: list[Record]) -> None:
         """Report on the evaluations so far, unless already reported."""
         now, over = time.monotonic(), self.budget.end(records) is not None
+        self._records = [] if over else records
         if len(records) == self._reported or (now - self._said < INTERVAL and not over):
             return
         self._said, self._reported = now, len(records)
-        state = summary(records, self.budget)
-        write_json(self.path, {**state, "updated": time.time()})
+        state = self._write(records)
         best = "none" if state["best_error"] is None else f"{state['best_error']:.4f}"
         last = records[-1]
         failed = f"{state['failed']} failed, " if state["failed"] else ""
@@ -53,6 +57,17 @@ class Progress:
             f"{self.name}: {amount(state)}, best {self.loss} {best}, {failed}"
             f"last {last.status} in {last.fit_seconds:.1f} s{self._left(state)}"
         )
+
+    def _write(self, records: list[Record]) -> dict[str, Any]:
+        state = summary(records, self.budget)
+        write_json(self.path, {**state, "updated": time.time()})
+        return state
+
+    def _at_exit(self) -> None:
+        """Count the last evaluations of a search that failed or was stopped."""
+        if len(self._records) > self._reported and self.path.parent.is_dir():
+            with suppress(UserError, OSError):
+                self._write(self._records)
 
     def _left(self, state: dict[str, Any]) -> str:
         """Estimate the time left from the pace since the job started, with concurrent workers.

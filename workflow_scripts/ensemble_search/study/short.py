@@ -24,6 +24,8 @@ SPACE = "tabular"
 ALGORITHMS = {CLASSIFICATION: 12, REGRESSION: 11}
 #: With fewer rows, validation uses folds: a fifth of the rows would say little.
 FEW_ROWS, FOLDS = 2000, 5
+#: So does it if a class has fewer rows: 30 of them would be for validation.
+RAREST = 150
 #: With fewer groups of rows, validation uses no folds: each would have one or two groups.
 GROUPS = 4 * FOLDS
 #: An evaluation may take this share of the search's time, and at least this many seconds.
@@ -73,6 +75,7 @@ class Table:
     summary: str  #: a line on target and metric
     classes: list[str] | None  #: the classes used, if others have too few rows; else None
     groups: int | None  #: number of groups of rows; None without groups
+    rarest: int | None  #: number of rows of the rarest class used; None in a regression
     #: The table as ``normalise`` returns it.
     frame: "pd.DataFrame"
     described: dict[str, Any]
@@ -157,7 +160,7 @@ def look_at(
             f"--metric: {metric} is for numbers, and '{target}' has {other}; write finite "
             "numbers, as -1234.5, and leave fields of unknown ones empty"
         )
-    what, classes = "a regression", None
+    what, classes, rarest = "a regression", None, None
     if task == CLASSIFICATION:
         declared = isinstance(labels.dtype, pd.CategoricalDtype)
         if not declared and (many := many_numbers(column)):
@@ -179,6 +182,7 @@ def look_at(
                 "left out, and most rows with them; merge classes, name another target, or, if "
                 f"they are amounts, write them as -1234.5 and choose --metric={METRICS[REGRESSION]}"
             )
+        rarest = int(counts[counts >= normalise.SMALLEST_CLASS].min())
         what = f"{len(counts) - len(rare)} classes"
         if len(rare):
             classes = counts.index[~counts.index.isin(rare.index)].tolist()
@@ -195,7 +199,7 @@ def look_at(
     title = plugins.load("metrics", metric).title
     title = title if title.startswith("1 - ") else f"the {title}"
     summary = f"'{target}': {what}, minimising {title}"
-    return Table(described["rows"], metric, summary, classes, groups, frame, described)
+    return Table(described["rows"], metric, summary, classes, groups, rarest, frame, described)
 
 
 def _of_options(error: UserError) -> UserError:
@@ -212,15 +216,19 @@ def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
     return line
 
 
-def split_of(rows: int, columns: int, seconds: float, folds: bool = True) -> dict[str, Any]:
+def split_of(
+    rows: int, columns: int, seconds: float, folds: bool = True, rarest: int | None = None
+) -> dict[str, Any]:
     """Choose the section `split` of a study, given the size of its table.
 
-    Folds for a table with few rows, if ``folds`` can be drawn, else 60/20/20 %. If the training
+    If ``folds`` can be drawn: folds for a table with few rows, or with few of its ``rarest`` class,
+    unless their training rows have more cells than fit the time. Else 60/20/20 %. If the training
     rows have more than ``CELLS * seconds`` cells, for that time limit of an evaluation, only a part
     of them is used, in thousandths; then validation and test rows are a third as many each, but at
     least ``HELD_OUT`` or a fifth of the table, whichever is less.
     """
-    if rows < FEW_ROWS and folds:
+    fits = 0.8 * rows * columns * (FOLDS - 1) <= CELLS * seconds
+    if folds and (rows < FEW_ROWS or (rarest is not None and rarest < RAREST and fits)):
         return {"folds": FOLDS}
     if 0.6 * rows * columns <= CELLS * seconds:
         return {"train": 0.6, "validation": 0.2}
@@ -245,6 +253,7 @@ def content(
     classes: Sequence[str] | None = None,
     roles_of: Mapping[str, Sequence[str]] | None = None,
     groups: int | None = None,
+    rarest: int | None = None,
 ) -> dict[str, Any]:
     """Return the study: DivBO with the forest kernel, and an ensemble to deliver.
 
@@ -254,7 +263,8 @@ def content(
     The search takes ``minutes``, with an evaluation on each of the ``cores``; twice as many are
     suggested at a time, so that no core waits long for the slowest. ``classes`` are those used;
     default: all. ``roles_of`` has names of columns by role. Folds require that rows have no order,
-    and several ``groups`` of rows, if any, per fold. Raises UserError if there is no such metric.
+    and several ``groups`` of rows, if any, per fold. ``rarest``: see :func:`split_of`. Raises
+    UserError if there is no such metric.
     """
     task = plugins.load("metrics", metric).task
     search: dict[str, Any] = {"optimizer": "divbo"}
@@ -271,7 +281,7 @@ def content(
     return {
         "study": name,
         "datasets": {name: source},
-        "split": split_of(rows, columns, seconds, folds),
+        "split": split_of(rows, columns, seconds, folds, rarest),
         "repeats": 1,
         "metric": metric,
         "space": SPACE,

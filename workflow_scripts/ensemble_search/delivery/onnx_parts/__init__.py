@@ -1,1 +1,1 @@
-"""Parts of pipelines that skl2onnx does not convert, or not correctly in double precision."""
+"""ONNX graphs, and the parts of pipelines in them, in double precision."""

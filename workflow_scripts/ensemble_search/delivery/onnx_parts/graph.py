@@ -1,56 +1,79 @@
-"""Pieces of an ONNX graph, and arithmetic with its nodes; rows of an input X are samples."""
+"""ONNX graphs, and arithmetic with their values; rows of an input X are samples."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from skl2onnx import update_registered_converter
-from skl2onnx.algebra import onnx_ops as op
-from skl2onnx.common.data_types import DoubleTensorType
-from sklearn.base import BaseEstimator, TransformerMixin
 
 from ensemble_search.predictor import kernels
 from ensemble_search.predictor.kernels import Kernel
 
-#: Version of ONNX's operators that the parts use, and ONNX's type codes.
-VERSION, FLOAT, INTEGER, BOOL, DOUBLE = 18, 1, 7, 9, 11
+#: Versions of the operator sets, and ONNX's type codes.
+OPERATORS = {"": 18, "ai.onnx.ml": 3}
+FLOAT, INTEGER, STRING, BOOL, DOUBLE = 1, 7, 8, 9, 11
+#: Prefix of the names of values that are no inputs.
+OWN = "/"
 
 
-class Part(TransformerMixin, BaseEstimator):
-    """A graph that skl2onnx converts instead of a scikit-learn transformer.
+class Graph:
+    """The nodes and constants of a graph, named by numbers."""
 
-    Parameters
-    ----------
-    graph
-        Maps the input, of shape (n_samples, p), to the output; both are nodes.
-    width
-        Number of columns of the output.
-    """
+    def __init__(self) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
 
-    def __init__(self, graph: Callable[[Any], Any], width: int):
-        self.graph = graph
-        self.width = width
+    def add(self, name: str, *inputs: Any, output: str = "", n: int = 1, **more: Any) -> str:
+        """Add an operator, such as ``Add``; inputs are names of values, or arrays.
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
+        Returns the name of its first output; the others of ``n`` have it with ``.1``, ``.2`` ...
+        """
+        from onnx import helper
+
+        output = output or f"{OWN}n{len(self.nodes)}"
+        outputs = [output, *(f"{output}.{place}" for place in range(1, n))]
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        self.nodes.append(helper.make_node(name, names, outputs, **more))
+        return output
+
+    def constant(self, values: Any) -> str:
+        """Add an array of numbers or strings."""
+        from onnx import numpy_helper
+
+        name = f"{OWN}c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def double(self, values: str) -> str:
+        """Convert to double precision."""
+        return self.add("Cast", values, to=DOUBLE)
+
+    def model(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> bytes:
+        """Write a model; ``inputs`` and ``outputs`` are described by ``make_tensor_value_info``."""
+        from onnx import helper
+
+        made = helper.make_graph(self.nodes, name, inputs, outputs, self.constants)
+        sets = [helper.make_opsetid(domain, version) for domain, version in OPERATORS.items()]
+        return helper.make_model(made, opset_imports=sets, ir_version=9).SerializeToString()
 
 
-def _shape(operator: Any) -> None:
-    operator.outputs[0].type = DoubleTensorType([None, operator.raw_operator.width])
+class Value(NamedTuple):
+    """A value in a graph."""
+
+    graph: Graph
+    name: str
 
 
-def _convert(scope: Any, operator: Any, container: Any) -> None:
-    made = operator.raw_operator.graph(operator.inputs[0])
-    last = op.OnnxIdentity(made, op_version=VERSION, output_names=operator.outputs[:1])
-    last.add_to(scope, container)
+def apply(name: str, *inputs: Any, **attributes: Any) -> Value:
+    """Add an operator, such as ``Add``, to the graph of its inputs: values, or arrays."""
+    graph = next(own.graph for own in inputs if isinstance(own, Value))
+    names = [own.name if isinstance(own, Value) else own for own in inputs]
+    return Value(graph, graph.add(name, *names, **attributes))
 
 
-update_registered_converter(Part, "EnsembleSearchPart", _shape, _convert)
-
-
-def apply(name: str, *inputs: Any, **attributes: Any) -> Any:
-    """Make the node of an ONNX operator, such as ``Add``; inputs are nodes or arrays."""
-    return getattr(op, f"Onnx{name}")(*inputs, op_version=VERSION, **attributes)
+def ordered(X: Value, k: int, **attributes: Any) -> tuple[Value, Value]:
+    """The first k entries of each row of X in order, and their columns."""
+    values = apply("TopK", X, np.array([k], np.int64), n=2, axis=1, sorted=1, **attributes)
+    return values, Value(X.graph, f"{values.name}.1")
 
 
 def affine(X: Any, matrix: np.ndarray, offset: Any = 0.0) -> Any:

@@ -13,6 +13,7 @@ from ensemble_search.delivery.onnx_parts.graph import (
     apply,
     both_classes,
     kernel_values,
+    ordered,
     squared_distances,
     times,
 )
@@ -43,11 +44,11 @@ def _tree_sum(learner: stored.TreeSum, X: Any) -> Any:
 def _tree_median(learner: stored.TreeMedian, X: Any) -> Any:
     m, weights = learner.trees.n, learner.weights
     found = leaf_sums(X, learner.trees, learner.trees.value, range(m), m)
-    ordered = apply("TopK", found, np.array([m], np.int64), axis=1, largest=0, sorted=1)
-    sums = apply("CumSum", apply("Gather", weights, ordered[1]), np.array(1))
+    values, columns = ordered(found, m, largest=0)
+    sums = apply("CumSum", apply("Gather", weights, columns), np.array(1))
     enough = apply("GreaterOrEqual", sums, np.array([0.5 * np.cumsum(weights)[-1]]))
     place = apply("ArgMax", apply("Cast", enough, to=INTEGER), axis=1, keepdims=1)
-    return apply("GatherElements", ordered[0], place, axis=1)
+    return apply("GatherElements", values, place, axis=1)
 
 
 def _quadratic(learner: stored.Quadratic, X: Any) -> Any:
@@ -101,11 +102,10 @@ def _neighbours(learner: stored.Neighbours, X: Any) -> Any:
     """Euclidean distances only; other neighbours may be chosen among equidistant ones."""
     if learner.settings["p"] != 2:
         raise ValueError("there is no conversion of Manhattan distances")
-    k, rows = np.array([learner.settings["n_neighbors"]], np.int64), learner.rows
-    values = learner.values
+    rows, values = learner.rows, learner.values
     if values.ndim == 1:  # codes of classes
         values = np.eye(values.max() + 1)[values]
-    nearest = apply("TopK", squared_distances(X, rows), k, axis=1, largest=0, sorted=1)[1]
+    _, nearest = ordered(squared_distances(X, rows), learner.settings["n_neighbors"], largest=0)
     theirs = apply("Gather", values, nearest, axis=0)
     if learner.settings["weights"] == "uniform":
         return apply("ReduceMean", theirs, _ROWS, keepdims=0)

@@ -11,6 +11,7 @@ from ensemble_search.delivery.onnx_parts.graph import (
     affine,
     apply,
     kernel_values,
+    ordered,
     take,
     times,
     unit,
@@ -84,9 +85,9 @@ def _largest(X: Any, width: int) -> Any:
 
 
 def _middle(X: Any, width: int) -> Any:
-    top = apply("TopK", X, np.array([width // 2 + 1], np.int64), axis=1, sorted=1)
+    top, _ = ordered(X, width // 2 + 1)
     columns = [width // 2] if width % 2 else [width // 2 - 1, width // 2]
-    return apply("ReduceMean", take(top[0], np.array(columns)), np.array([1], np.int64), keepdims=1)
+    return apply("ReduceMean", take(top, np.array(columns)), np.array([1], np.int64), keepdims=1)
 
 
 def _leaves(part: stored.Leaves, X: Any) -> Any:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from skl2onnx.algebra import onnx_ops as op
 
 from ensemble_search.delivery.onnx_parts.graph import DOUBLE, FLOAT, apply
 from ensemble_search.predictor.trees import Trees
@@ -68,9 +67,10 @@ def sum_of_trees(X: Any, trees: Sequence[Tree], width: int) -> Any:
     def integers(values):
         return np.asarray(values).astype(int).tolist()
 
-    summed = op.OnnxTreeEnsembleRegressor_3(
+    summed = apply(
+        "TreeEnsembleRegressor",
         X,
-        op_version=3,
+        domain="ai.onnx.ml",
         n_targets=width,
         nodes_treeids=integers(number),
         nodes_nodeids=integers(np.concatenate([np.arange(size) for size in sizes])),

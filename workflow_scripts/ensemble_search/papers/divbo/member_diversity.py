@@ -37,8 +37,9 @@ def build(results: Results, publish) -> list[Section] | str:
         return "the members or predictions of the finished searches are missing"
     about = (
         "Two members disagree on a sample if exactly one of them is right; their diversity (the "
-        "paper's Eq. 3) is how far apart their class probabilities are. Both are means over all "
-        "pairs of unique members of the ensemble after the last iteration, on the validation rows."
+        "paper's Eq. 3) is the Euclidean distance of their class probabilities over √2, 0 to 1 (of "
+        "two classes, how much the probability of one differs). Both are means over all pairs of "
+        "unique members of the ensemble after the last iteration, on the validation rows."
     )
     tables = [_table(table, "disagreement"), _table(table, "diversity")]
     parts: list = [about, *tables, *_paper(results, table)]
@@ -139,12 +140,11 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembe
     Raises Missing if its members, predictions or validation labels do not exist, and Unusable if
     one of these is damaged.
     """
-    parts = results.study["methods"][method]
-    changes = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+    changes = results.members(method, dataset, repeat)
     changes = changes[changes["iteration"] <= results.scores["iteration"].max()]
     last = changes[changes["iteration"] == changes["iteration"].max()]
     members = sorted({int(m) for m in last["member"]})
-    run = dataset, parts["search"], repeat
+    run = dataset, results.study["methods"][method]["search"], repeat
     predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
     return FinalMembers(
         members,

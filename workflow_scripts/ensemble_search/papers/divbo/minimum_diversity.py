@@ -23,10 +23,11 @@ SHARE = 5
 WHAT = {
     "minimum": (
         "Minimum diversity",
-        "Diversity (Eq. 3 of the paper, on the validation rows) between the learner suggested at "
-        "an iteration and the most similar member of the previous iteration's ensemble; mean over "
-        "repeats, without failed evaluations. Values near 0 mean that the search repeats what its "
-        "ensemble has. For diverse bagging, the member is the pipeline that was refitted.",
+        "Diversity (the paper's Eq. 3: the Euclidean distance of the class probabilities over √2, "
+        "mean over the validation rows) between the learner suggested at an iteration and the most "
+        "similar member of the previous iteration's ensemble; mean over repeats, without failed "
+        "evaluations. Values near 0 mean that the search repeats what its ensemble has. For "
+        "diverse bagging, the member is the pipeline that was refitted.",
         "minimum diversity",
     ),
     "average": (
@@ -203,14 +204,13 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
         for key, group in observed.groupby(["dataset", "search", "repeat"])
     }
     for method, dataset, repeat in seen.itertuples(index=False, name=None):
-        parts = results.study["methods"][method]
-        run = dataset, parts["search"], repeat
+        run = dataset, results.study["methods"][method]["search"], repeat
         own = errors.get(run)
         if own is None or len(own) < SHARE:
             continue
         first = len(own) - len(own) // SHARE + 1
         try:
-            members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+            members = results.members(method, dataset, repeat)
             found = of_run(partial(results.diversities, *run), own, members, first)
         except Missing:
             continue

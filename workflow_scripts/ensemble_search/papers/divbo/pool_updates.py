@@ -128,14 +128,13 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
     wanted = results.scores[results.scores["method"].isin(methods)]
     groups = wanted.groupby(["method", "dataset", "repeat"], observed=True, sort=True)
     for (method, dataset, repeat), group in groups:
-        parts = results.study["methods"][method]
         try:
-            members = results.members(dataset, parts["search"], parts["ensemble"], repeat)
+            members = results.members(method, dataset, repeat)
         except Missing:
             continue
         found = effective(members, group.sort_values("iteration")["validation_error"])
         # For budgets in seconds, drop the rows that a shorter run repeats.
-        found = found[: made[dataset, parts["search"], repeat]]
+        found = found[: made[dataset, results.study["methods"][method]["search"], repeat]]
         counts = (found[-n:].sum() if len(found) > n else np.nan for n in SPANS)
         rows.append((method, dataset, repeat, *counts))
     columns = ["method", "dataset", "repeat", *(f"last_{n}" for n in SPANS)]

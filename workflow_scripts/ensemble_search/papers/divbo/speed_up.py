@@ -38,14 +38,14 @@ def speed_table(speed: pd.DataFrame, reference: str, losses: Losses) -> Table:
     wide = speed.pivot(index="dataset", columns="method", values="speed_up")
     wide = wide.reindex(index=speed["dataset"].unique(), columns=speed["method"].unique())
     rows = [cells(d, *map(_times, row)) for d, row in zip(wide.index, wide.to_numpy(), strict=True)]
-    # For an even number of data sets, the mean of the middle two, unless one is "< 1".
     reached = wide.fillna(0)
     median = reached.median().where(reached.quantile(0.5, interpolation="lower") > 0)
     rows.append(cells("median", *map(_times, median)))
     notes = [
         f"The budget in iterations, divided by the iteration at which {reference}'s mean "
         f"best-observed validation {losses.title} is first as low as the other method's final one. "
-        "< 1: it does not get there within the budget."
+        "< 1: it does not get there within the budget. Median: of an even number of data sets, the "
+        "mean of the middle two, or < 1 if one of these is."
     ]
     what = f"how much sooner it reaches a method's final {losses.title}"
     caption = f"Speed-up of {reference}: {what}"

@@ -208,10 +208,8 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
             asked = {"surrogate": surrogate, "repeat": repeat}
             jobs.append(({"dataset": dataset, **asked}, {**asked, **common}))
     pattern = f"{layout.SURROGATE}/quality.parquet"
-    tables, missing = readers.of_jobs(readers.quality, results, pattern, jobs)
-    if not tables:
-        return pd.DataFrame(columns=[*KEYS, "repeat"]), missing
-    quality = pd.concat(tables, ignore_index=True)
+    columns = [*KEYS, "repeat", "tau"]
+    quality, missing = readers.of_jobs(readers.quality, results, pattern, jobs, columns)
     return quality.assign(tau=quality["tau"].fillna(0.0)), missing
 
 

@@ -8,7 +8,7 @@ from ensemble_search.analysis.load import Results
 from ensemble_search.papers import agreement
 from ensemble_search.report import overview_tables
 from ensemble_search.report.section import Section
-from ensemble_search.report.tables import Cell, Table, cells, number
+from ensemble_search.report.tables import Cell, Table, by_method, cells, number
 from ensemble_search.report.view import View, view
 from ensemble_search.runtime.errors import number_of
 
@@ -71,18 +71,14 @@ def r2_table(final: pd.DataFrame, datasets: pd.DataFrame, splits: list[str]) -> 
     of_mean = [errors[name].get(splits[repeat], np.nan) for name, repeat in final.index]
     share = final.div(np.array(of_mean, dtype=float), axis=0)
     data = ranks.spreads(1 - share)
-    means = data.pivot(index="dataset", columns="method", values="mean")[final.columns]
-    rows = [
-        cells(dataset, *(number(value, 3).replace("-", "−") for value in means.loc[dataset]))
-        for dataset in dict.fromkeys(data["dataset"])
-    ]
+    columns, rows = by_method(data, lambda line: Cell(number(line["mean"], 3).replace("-", "−")))
     notes = [
         "1 minus the squared error on the test rows over that of always predicting the training "
         "rows' mean, on the split of the repeat: 1 is perfect, 0 no better than the mean. The "
         "CSV file also has the deviations."
     ]
     caption = "R² on the test rows, means over repeats"
-    return Table("r2", caption, ["data set", *final.columns], rows, data, notes)
+    return Table("r2", caption, columns, rows, data, notes)
 
 
 def common_ranks(comparison: pd.DataFrame) -> pd.DataFrame:

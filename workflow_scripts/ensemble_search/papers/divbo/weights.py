@@ -28,9 +28,9 @@ def build(results: Results, publish):
         printed=("weight-error", role),
         about=[
             "DivBO adds w times the rank by diversity to the rank by performance. With the "
-            "schedule of the paper's Eq. 5, w grows from 0 towards β / 2; the ablation keeps it "
-            "constant. To see the effect of the schedule alone, compare it with a constant weight "
-            "of β / 2; a larger one also differs in level."
+            "schedule of the paper's Eq. 5, w grows with the evaluations from 0 towards β / 2; the "
+            "ablation keeps it constant. To see the effect of the schedule alone, compare it with "
+            "a constant weight of β / 2; a larger one also differs in level."
         ],
         nothing="no two methods differ in DivBO's weight, one of them constant (setting weight)",
     )

@@ -151,10 +151,7 @@ def load(study: Mapping[str, Any], results: Path) -> tuple[pd.DataFrame, list[st
     asked = {**(study.get("spread") or {}), "seed": study.get("seed")}
     jobs = [({"sampler": sampler}, asked) for sampler in SAMPLERS if study.get("spread")]
     pattern = f"{layout.SPREAD}/spread.parquet"
-    tables, missing = readers.of_jobs(readers.spread, results, pattern, jobs)
-    if not tables:
-        return pd.DataFrame(columns=["sampler", *readers.SPREAD]), missing
-    return pd.concat(tables, ignore_index=True), missing
+    return readers.of_jobs(readers.spread, results, pattern, jobs, ["sampler", *readers.SPREAD])
 
 
 def summary(designs: pd.DataFrame) -> pd.DataFrame:

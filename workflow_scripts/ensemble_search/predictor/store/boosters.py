@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ensemble_search.predictor.store.parts import Part, need
-from ensemble_search.predictor.store.trees import joined
+from ensemble_search.predictor.store.trees import joined, tree_sum
 
 #: Bits of LightGBM's ``decision_type``: categorical split; type of missing values, 1 meaning zeros.
 CATEGORICAL, MISSING, ZEROS = 1, 12, 4
@@ -39,13 +39,6 @@ def _link(objective: str) -> str:
     return LINKS[objective]
 
 
-def _sum(trees: Part, start: np.ndarray, link: str, single_sums: bool = False) -> Part:
-    return {
-        "kind": "tree sum", "turns": True, **trees, "start": start, "divisor": 1.0,
-        "single_sums": single_sums, "link": link,
-    }  # fmt: skip
-
-
 def lightgbm(fitted: Any) -> Part:
     """Describe an ``LGBMClassifier`` or ``LGBMRegressor``, from the text of its model."""
     text = fitted.booster_.model_to_string()
@@ -57,7 +50,7 @@ def lightgbm(fitted: Any) -> Part:
     need(objective != "regression" or not given, f"a booster has the objective {given}")
     trees = joined([_lightgbm_tree(_lines(block)) for block in blocks], single=False)
     columns = int(settings["num_tree_per_iteration"])
-    return _sum(trees, np.zeros(columns), _link(objective))
+    return tree_sum(trees, np.zeros(columns), _link(objective))
 
 
 def _lines(text: str) -> dict[str, str]:
@@ -111,7 +104,7 @@ def xgboost(fitted: Any) -> Part:
     if link == "logistic":
         base = -np.log(np.float32(1) / base - np.float32(1))
     start = np.broadcast_to(np.ravel(base), (columns,)).astype(float)
-    return _sum(joined(nodes, single=True), start, link, single_sums=True)
+    return tree_sum(joined(nodes, single=True), start, link, single_sums=True)
 
 
 def _xgboost_tree(tree: Mapping[str, Any], weight: float) -> tuple[np.ndarray, ...]:
@@ -143,7 +136,7 @@ def catboost(fitted: Any) -> Part:
         for tree in model["oblivious_trees"]
         for column in range(len(start))
     ]
-    return _sum(joined(trees, single=True), start, link)
+    return tree_sum(joined(trees, single=True), start, link)
 
 
 def _oblivious(

@@ -7,16 +7,13 @@ import numpy as np
 
 from ensemble_search.predictor.store import boosters, transformers
 from ensemble_search.predictor.store.parts import Part, kernel, need, of
-from ensemble_search.predictor.store.trees import scikit_learn
+from ensemble_search.predictor.store.trees import scikit_learn, tree_sum
 
 
 def stored(fitted: Any) -> tuple[list[Part], Part]:
     """Describe a fitted learner, and any transformers that must precede it.
 
-    Raises
-    ------
-    NotStorable
-        If its type is not in :data:`STORED`, or no space has its settings.
+    NotStorable if its type is not in :data:`STORED`, or no space has its settings.
     """
     if type(fitted).__name__ == "Pipeline":
         *before, last = (step for _, step in fitted.steps)
@@ -40,17 +37,11 @@ def _inside(fitted: Any) -> Part:
 # Trees ------------------------------------------------------------------------------------------
 
 
-def _trees(trees: Part, start: np.ndarray, divisor: float, link: str, turns: bool = False) -> Part:
-    return {
-        "kind": "tree sum", "turns": turns, **trees, "start": start, "divisor": float(divisor),
-        "single_sums": False, "link": link,
-    }  # fmt: skip
-
-
 def _forest(fitted: Any) -> Part:
     trees = [e.tree_ for e in getattr(fitted, "estimators_", [fitted])]
     need(trees[0].n_outputs == 1, "a forest has several outputs")
-    return _trees(scikit_learn(trees), np.zeros(trees[0].value.shape[2]), len(trees), "none")
+    start = np.zeros(trees[0].value.shape[2])
+    return tree_sum(scikit_learn(trees), start, "none", len(trees), turns=False)
 
 
 def _gradient_boosting(fitted: Any) -> Part:
@@ -63,7 +54,7 @@ def _gradient_boosting(fitted: Any) -> Part:
     if hasattr(fitted, "classes_"):
         need(fitted.loss == "log_loss", f"a booster has the loss {fitted.loss}")
         link = "logistic" if len(fitted.classes_) == 2 else "softmax"
-    return _trees(scikit_learn(trees, values), start, 1, link, turns=True)
+    return tree_sum(scikit_learn(trees, values), start, link)
 
 
 def _samme(fitted: Any) -> Part:
@@ -76,7 +67,7 @@ def _samme(fitted: Any) -> Part:
         values.append(np.where(own, weight, -1 / (k - 1) * weight))
         trees.append(estimator.tree_)
     total = float(fitted.estimator_weights_.sum())
-    return _trees(scikit_learn(trees, values), np.zeros(k), total, "votes")
+    return tree_sum(scikit_learn(trees, values), np.zeros(k), "votes", total, turns=False)
 
 
 def _samme_r(fitted: Any) -> Part:
@@ -88,7 +79,7 @@ def _samme_r(fitted: Any) -> Part:
         values.append(logs - logs.mean(axis=1, keepdims=True))
         trees.append(estimator.tree_)
     start = np.zeros(len(fitted.classes_))
-    return _trees(scikit_learn(trees, values), start, len(trees), "softmax")
+    return tree_sum(scikit_learn(trees, values), start, "softmax", len(trees), turns=False)
 
 
 def _adaboost_regressor(fitted: Any) -> Part:

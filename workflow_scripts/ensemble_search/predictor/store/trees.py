@@ -11,13 +11,9 @@ from ensemble_search.predictor.store.parts import Part
 def joined(trees: Sequence[tuple[np.ndarray, ...]], single: bool) -> Part:
     """Concatenate the nodes of trees.
 
-    Parameters
-    ----------
-    trees
-        Per tree, the arrays of nodes: feature, threshold, left child and right child (-1 for
-        leaves), and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left.
-    single
-        Whether features are rounded to single precision first.
+    Each of ``trees`` has the arrays of its nodes: feature, threshold, left child and right child
+    (-1 for leaves), and value, of shape (n_nodes, outputs). Rows with feature <= threshold go left;
+    ``single`` says whether features are rounded to single precision first.
     """
     features, thresholds, values = [], [], []
     for feature, threshold, left, right, value in trees:
@@ -35,6 +31,21 @@ def joined(trees: Sequence[tuple[np.ndarray, ...]], single: bool) -> Part:
     }
 
 
+def tree_sum(
+    trees: Part,
+    start: np.ndarray,
+    link: str,
+    divisor: float = 1.0,
+    turns: bool = True,
+    single_sums: bool = False,
+) -> Part:
+    """Describe a sum of trees; see ``predictor.learners.TreeSum``."""
+    return {
+        "kind": "tree sum", "turns": turns, **trees, "start": start, "divisor": float(divisor),
+        "single_sums": single_sums, "link": link,
+    }  # fmt: skip
+
+
 def _breadth_first(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     level, order = np.zeros(1, dtype=np.int64), []
     while len(level):
@@ -45,14 +56,10 @@ def _breadth_first(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def scikit_learn(trees: Sequence[Any], values: Sequence[np.ndarray] | None = None) -> Part:
-    """Concatenate scikit-learn trees.
+    """Concatenate scikit-learn trees, given their attributes ``tree_``.
 
-    Parameters
-    ----------
-    trees
-        The attributes ``tree_``.
-    values
-        Values of each tree's nodes, of shape (n_nodes, outputs); default: their own, one output.
+    ``values`` has those of each tree's nodes, of shape (n_nodes, outputs); default: their own, one
+    output.
     """
     if values is None:
         values = [tree.value[:, 0] for tree in trees]

@@ -23,10 +23,7 @@ def modules() -> list[str]:
 def check_outside() -> None:
     """Import the pages from outside early, before hours are spent on their results.
 
-    Raises
-    ------
-    UserError
-        If a page cannot be imported, or lacks a required name.
+    UserError if a page cannot be imported, or lacks a required name.
     """
     for module, file in _outside().items():
         page = plugins.imported(module, file)

@@ -92,15 +92,10 @@ def _short(arm: str) -> str:
 def means(table: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Average the result of ``arms.rounds`` over runs, by arm and round.
 
-    ``by`` are the columns not to average over, among ``dataset`` and ``search``.
-
-    Returns
-    -------
-    means
-        Sorted as ``table``: the columns of ``by``, ``round``, ``arm``; ``evaluations``: mean over
-        all runs, with 0 for runs in which the arm was dropped before; ``competes`` and ``dropped``:
-        numbers of runs in which the arm competes in the round, and is dropped after it; ``runs``:
-        number of all runs.
+    ``by`` are the columns not to average over, among ``dataset`` and ``search``. Sorted as
+    ``table``: the columns of ``by``, ``round``, ``arm``; ``evaluations``: mean over all runs, with
+    0 for runs in which the arm was dropped before; ``competes`` and ``dropped``: numbers of runs in
+    which the arm competes in the round, and is dropped after it; ``runs``: number of all runs.
     """
     keys = [*by, "round", "arm"]
     groups = table.groupby(keys, sort=False)

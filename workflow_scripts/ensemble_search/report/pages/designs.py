@@ -64,16 +64,13 @@ LIKE_UNIFORM = 0.1
 
 
 def drawn(results: Results) -> pd.DataFrame:
-    """Read the draws of k-DPPs from the stored reasons of suggestions.
+    """Read the draws of k-DPPs from the stored reasons of suggestions, one row per draw.
 
-    Returns
-    -------
-    draws
-        One row per draw: ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search,
-        from 1), ``points`` (how many of its points were evaluated), :data:`KEYS` as described in
-        ``optimizers._designs.k_dpp``, and ``distance``: log det of the design minus the mean over
-        uniform ones, in standard deviations of these; NaN if log det does not vary over uniform
-        designs.
+    The columns are ``dataset``, ``search``, ``repeat``, ``draw`` (its number in the search, from
+    1), ``points`` (how many of its points were evaluated), :data:`KEYS` as described in
+    ``optimizers._designs.k_dpp``, and ``distance``: log det of the design minus the mean over
+    uniform ones, in standard deviations of these; NaN if log det does not vary over uniform
+    designs.
     """
     rows = []
     where = ["dataset", "search", "repeat"]
@@ -89,11 +86,8 @@ def drawn(results: Results) -> pd.DataFrame:
 def by_search(draws: pd.DataFrame) -> pd.DataFrame:
     """Compute medians over repeats, one row per draw of a search on a data set.
 
-    Returns
-    -------
-    medians
-        ``points``, :data:`KEYS` and ``distance``, the number of ``repeats``, and ``like_uniform``:
-        whether the spread is too small to distinguish a design from uniform draws.
+    The columns are ``points``, :data:`KEYS` and ``distance``, the number of ``repeats``, and
+    ``like_uniform``: whether the spread is too small to distinguish a design from uniform draws.
     """
     groups = draws.groupby(["dataset", "search", "draw"], sort=False)
     table = groups[["points", *KEYS, "distance"]].median()

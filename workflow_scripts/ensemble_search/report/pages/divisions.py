@@ -66,9 +66,9 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
         f"Mean test {losses.title} of the method minus {reference}'s; each data set counts with "
         "its mean over runs and divisions. Intervals: Student's t over "
         f"{number_of(len(errors), 'data set')}, not adjusted. {effects.by_chance(found)}".rstrip(),
-        f"{DETECTABLE} Standard deviations of the difference: square roots of unbiased estimates "
-        "of the variance components, 0 where such an estimate is negative. The one between "
-        "divisions is how far a single division, with the same fits, lies from their mean.",
+        f"{DETECTABLE} sd: standard deviation of the difference, by its source; 0 where the "
+        "estimate of its variance is negative. The one between divisions is how far a single "
+        "division, with the same fits, lies from their mean.",
     ]
     caption = f"Test {losses.title} of each rule minus {reference}'s, over divisions"
     data = table.rename_axis("method").reset_index()
@@ -78,13 +78,9 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
 def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
     """Read the losses of all methods on the divisions.
 
-    Returns
-    -------
-    scores
-        One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
-        ``division`` (from 1) and ``test_error``. Without runs whose evaluations all failed.
-    missing
-        Files that do not exist or belong to another job, with the reason.
+    One row per method, run and division: ``dataset``, ``split``, ``repeat``, ``method``,
+    ``division`` (from 1) and ``test_error``; without runs whose evaluations all failed. Also the
+    files that do not exist or belong to another job, with the reason.
     """
     study, jobs = results.study, []
     methods = study["methods"] if study.get("divisions") else {}
@@ -95,11 +91,11 @@ def load(results: Results) -> tuple[pd.DataFrame, list[str]]:
         fields = {"dataset": dataset, "search": search, "repeat": repeat}
         jobs.append((fields, {"divisions": study["divisions"], "ensembles": ensembles}))
     pattern = f"{layout.DIVISIONS}/divisions.parquet"
-    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs)
     columns = ["dataset", "split", "repeat", "method", "division", "test_error"]
-    if not found:
-        return pd.DataFrame(columns=columns), missing
+    found, missing = readers.of_jobs(readers.divisions, results.folder, pattern, jobs, columns)
+    if found.empty:
+        return found, missing
     names = pd.DataFrame([{"method": method, **parts} for method, parts in methods.items()])
-    scores = pd.concat(found, ignore_index=True).dropna().merge(names, on=["search", "ensemble"])
+    scores = found.dropna().merge(names, on=["search", "ensemble"])
     split = scores["repeat"].map(dict(enumerate(results.splits)))
     return scores.assign(split=split)[columns], missing

@@ -142,13 +142,10 @@ def _by_dataset(table: pd.DataFrame, name: str, caption: str) -> Table:
 def table(results: Results, compared: Comparison) -> pd.DataFrame:
     """Collect the measures of the final ensemble of every run.
 
-    Returns
-    -------
-    table
-        Two rows per run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
-        ``members`` (unique ones), ``measured``, and the measures and decompositions of
-        ``problems.member_diversity``, NaN if an ensemble has none. ``measured`` is False for
-        ensembles of older versions of the project, or of more evaluations than are compared.
+    Two rows per run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
+    ``members`` (unique ones), ``measured``, and the measures and decompositions of
+    ``problems.member_diversity``, NaN if an ensemble has none. ``measured`` is False for ensembles
+    of older versions of the project, or of more evaluations than are compared.
     """
     last = results.scores["iteration"].max()
     runs = compared.scores[compared.scores["iteration"] == last]
@@ -167,9 +164,7 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
 
 
 def _read(results: Results, method: str, dataset: str, repeat: int) -> dict | None:
-    parts = results.study["methods"][method]
     try:
-        run = dataset, parts["search"], parts["ensemble"], repeat
-        return results.ensemble(*run).get("diversity")
+        return results.ensemble(method, dataset, repeat).get("diversity")
     except Missing:
         return None

@@ -116,14 +116,10 @@ ALL = "all rows"
 def curves(results: Results) -> pd.DataFrame:
     """Collect the final test losses of data sets that are parts of the same source.
 
-    If several data sets have the same source and part, the first one counts.
-
-    Returns
-    -------
-    losses
-        One row per run: ``source`` (the first data set's name), ``method``, ``chosen`` (how its
-        rows are chosen, as :func:`described`, or :data:`ALL`), ``share``, ``rows`` (for training),
-        ``repeat``, ``test_error``. Without rows if no source has two parts.
+    If several data sets have the same source and part, the first one counts. One row per run:
+    ``source`` (the first data set's name), ``method``, ``chosen`` (how its rows are chosen, as
+    :func:`described`, or :data:`ALL`), ``share``, ``rows`` (for training), ``repeat``,
+    ``test_error``. Without rows if no source has two parts.
     """
     parts, groups = results.study.get("train_rows", {}), datasets.of_one_source(results.study)
     curves = [g for g in groups if sum(name in parts for name in g) > 1]
@@ -159,12 +155,9 @@ def described(part: dict, task: str) -> str:
 def summary(losses: pd.DataFrame) -> pd.DataFrame:
     """Average :func:`curves` over repeats, and compare with the uniform choice of the same size.
 
-    Returns
-    -------
-    summary
-        One row per source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of
-        the test loss; ``difference`` to ``uniform`` with as many rows, averaged over the repeats
-        that both have, and its standard error ``se`` (NaN for fewer than two repeats).
+    One row per source, method, choice and share: ``rows``, ``mean``, ``std`` and ``repeats`` of the
+    test loss; ``difference`` to ``uniform`` with as many rows, averaged over the repeats that both
+    have, and its standard error ``se`` (NaN for fewer than two repeats).
     """
     keys = ["source", "method", "chosen", "share"]
     result = []

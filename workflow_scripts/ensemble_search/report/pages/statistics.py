@@ -97,7 +97,8 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
         texts += [_signed(row["rank"]), _span(row, "rank", _signed)]
         texts += [f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}"]
         texts += [p_value(row["p"]), p_value(row["p_holm"]), _signed(row["rank_biserial"])]
-        rows.append(cells(*texts, _share(row["rank_biserial"], reference, method)))
+        favoured = reference if row["rank_biserial"] > 0 else method
+        rows.append(cells(*texts, _share(row["rank_biserial"], favoured, n)))
     columns = ["method", losses.heading(losses.title, "points"), "95 % interval"]
     columns += ["detectable", "rank", "95 % interval"]
     columns += [f"{reference} lower / equal / higher", "p", "p (Holm)", "rank-biserial", "in words"]
@@ -177,9 +178,8 @@ def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str
     notes = [
         f"Standard deviations of the difference from {reference}: of its true means between data "
         "sets, between splits of one data set, and between repeats on one split, except those that "
-        "this study cannot separate from the previous one. Square roots of unbiased estimates of "
-        "the variance components by analysis of variance (Henderson's method 1); 0 where such an "
-        "estimate is negative.",
+        "this study cannot separate from the previous one. Estimated by analysis of "
+        "variance (Henderson's method 1); 0 where the estimate of the variance is negative.",
         "With S splits and R repeats on each, the variance of a data set's mean is data sets² + "
         "splits² / S + repeats² / (S R): more repeats on one split do not reduce the first two. "
         "The intervals over data sets cover all three.",
@@ -272,11 +272,14 @@ def _repeats(results: Results, final: pd.DataFrame, losses: Losses) -> Section:
     return Section("What can repeats show?", [reach(results.splits), shown])
 
 
-def _share(r: float, reference: str, method: str) -> str:
-    """Put a rank-biserial correlation into words: 0.8 means 90 % of the rank sum is in favour."""
-    if not r:
-        return "balanced"
-    return f"{50 * (1 + abs(r)):.0f} % for {reference if r > 0 else method}"
+def _share(r: float, favoured: str, n: int) -> str:
+    """Put a rank-biserial correlation into words: 0.8 means 90 % of the rank sum is in favour.
+
+    If so few data sets cannot give a significant p-value, their number ``n`` is part of the words.
+    """
+    few = f"; {number_of(n, 'data set')}" if wilcoxon.smallest_p(n) > wilcoxon.ALPHA else ""
+    share = f"{50 * (1 + abs(r)):.0f} %".replace("100 %", "all")
+    return (f"{share} of the rank sum for {favoured}" if r else "balanced") + few
 
 
 def _signed(value: float) -> str:
@@ -292,13 +295,9 @@ def gaps(scores: pd.DataFrame) -> pd.DataFrame:
     """Test minus validation error of the ensemble at each iteration, averaged over runs.
 
     Both errors are of the same ensemble; the validation error is not the best one observed so far.
-
-    Returns
-    -------
-    gaps
-        Columns ``method``, ``iteration``, ``validation_error``, ``test_error``, ``gap``,
-        ``members`` (unique ones): means over data sets and repeats; NaN while some run has no
-        model. ``runs``: number of runs.
+    The columns are ``method``, ``iteration``; ``validation_error``, ``test_error``, ``gap`` and
+    ``members`` (unique ones): means over data sets and repeats, NaN while some run has no model;
+    and ``runs``, their number.
     """
     keys = ["method", "iteration"]
     columns = ["validation_error", "test_error", "gap", "members"]
@@ -314,20 +313,10 @@ def resolution(final: pd.DataFrame, rows: pd.Series) -> pd.DataFrame:
     """Compare the spread of test errors over repeats with the part due to the test set's size.
 
     As an estimate of the error on new data, a test error e on n samples has the standard error
-    sqrt(e (1 - e) / n). Repeats on the same split do not show it.
-
-    Parameters
-    ----------
-    final
-        Test errors of one method, index (dataset, repeat), one column.
-    rows
-        Number of test samples by data set.
-
-    Returns
-    -------
-    table
-        By data set: ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1; NaN for
-        one repeat), ``rows``, ``of_the_test_part`` (standard error).
+    sqrt(e (1 - e) / n). Repeats on the same split do not show it. ``final`` has the test errors of
+    one method, index (dataset, repeat), one column; ``rows`` the number of test samples by data
+    set. By data set: ``error`` (mean), ``over_repeats`` (standard deviation, divisor n - 1; NaN for
+    one repeat), ``rows``, ``of_the_test_part`` (standard error).
     """
     groups = final.iloc[:, 0].groupby(level="dataset", sort=False)
     table = pd.DataFrame({"error": groups.mean(), "over_repeats": groups.std()})

@@ -16,14 +16,9 @@ def heat_map(
 ) -> Figure:
     """Draw a table as coloured squares, with its index as rows and its columns as columns.
 
-    Parameters
-    ----------
-    values
-        NaN stays white. The names of index and columns become the axes' labels.
-    label, limits
-        Meaning of the colours, and the values of the darkest and the lightest.
-    text
-        Format of the numbers in the squares, such as ``.1f``; None: no numbers.
+    NaN stays white; the names of index and columns become the axes' labels. ``label`` is the
+    meaning of the colours, ``limits`` the values of the darkest and the lightest, and ``text`` the
+    format of the numbers in the squares, such as ``.1f``; None: no numbers.
     """
     rows, columns = values.shape
     with mpl.rc_context(STYLE):

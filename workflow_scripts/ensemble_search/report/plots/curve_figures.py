@@ -175,16 +175,10 @@ def multiples(
 ) -> Figure:
     """Draw each method in its own small frame.
 
-    The grey band is the range of all methods, the dotted line the method drawn thickest.
-
-    Parameters
-    ----------
-    wide
-        Index: iterations; one column per method. Gaps (NaN) are bridged.
-    label, limits
-        Label, bottom and top of the vertical axis; None: the range of the data.
-    axis, unit
-        As in :func:`error_panel`.
+    The grey band is the range of all methods, the dotted line the method drawn thickest. ``wide``
+    has iterations as index and one column per method; gaps (NaN) are bridged. ``label`` and
+    ``limits`` (bottom and top; None: the range of the data) are of the vertical axis; ``axis`` and
+    ``unit`` are as in :func:`error_panel`.
     """
     wide = _thin(wide)
     if axis == "seconds":

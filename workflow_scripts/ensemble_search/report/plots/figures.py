@@ -98,19 +98,10 @@ def publish(
 ) -> Drawing:
     """Write ``<name>.svg`` and ``.csv`` into a folder; return what the page needs.
 
-    Parameters
-    ----------
-    name
-        Stem of the files; may be empty if ``prefix`` alone names the figure.
-    data
-        The numbers drawn.
-    title, alt
-        Caption, and a description for readers who cannot see it.
-    png
-        Write ``<name>.png``, too.
-    key
-        Styles by method: a panel gets a legend below it, which the page cuts off because it has its
-        own.
+    ``name`` may be empty if ``prefix`` alone names the figure; ``data`` are the numbers drawn;
+    ``title`` is the caption, and ``alt`` a description for readers who cannot see it. With ``png``,
+    ``<name>.png`` is written, too. ``key`` has the styles by method: a panel gets a legend below
+    it, which the page cuts off because it has its own.
     """
     name = (prefix + name).strip("-")
     if key:
