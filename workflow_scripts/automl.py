@@ -30,7 +30,8 @@ MOST_COLUMNS, MOST_NOTES = 40, 30
 LONGEST = 60
 #: How users change the roles of columns.
 HOW = (
-    "to change this: 'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}' "
+    "to change this, with your columns: "
+    "'columns: {numeric: [income], categorical: [zip], text: [note], drop: [id]}' "
     "in the next call, which starts the search over"
 )
 
@@ -50,7 +51,7 @@ def _main(written: Callable[[str], str]) -> None:
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--minutes", type=_minutes, default=10, help="length of the search (10)")
     parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
-    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="cores to use (all)")
+    parser.add_argument("--cores", type=_cores, default=os.cpu_count(), help="cores to use (all)")
     parser.add_argument("--name", help="name of the results (the file's)")
     for role, what in ROLES.items():
         parser.add_argument(f"--{role}", help=what)
@@ -90,13 +91,23 @@ def _cut(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
+def _cores(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        said = f"'{text}' is not an integer from 1 to 1000"
+        raise argparse.ArgumentTypeError(said) from None
+
+
 def _minutes(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0 < number <= 100_000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a positive number of minutes")
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a positive number of minutes, up to 100000"
+        )
     return number
 
 

@@ -269,12 +269,15 @@ class _Progress:
         self.rows, self.start, self.said = 0, time.monotonic(), set[str]()
 
     def show(self, rows: int, position: int, notes: list[str]) -> None:
+        from ensemble_search.data.preparation import UNREADABLE
+
         self.rows += rows
         for note in notes:
             column = note.partition(":")[0]
             if column not in self.said:  # once per column, for the first chunk that has it
                 self.said.add(column)
-                print(one_line(f"note: in the first {self.rows} rows: {note}"), file=sys.stderr)
+                what = "warning" if UNREADABLE in note else "note"
+                print(one_line(f"{what}: in the first {self.rows} rows: {note}"), file=sys.stderr)
         seconds = time.monotonic() - self.start
         if sys.stderr.isatty() and 0 < position < self.size:
             left = seconds * (self.size - position) / position

@@ -301,6 +301,20 @@ def test_classes_that_look_alike_are_named():
     assert note.startswith("classes 'A' and 'a ' of the target differ only in blanks, case or Uni")
 
 
+def test_all_pairs_of_classes_that_look_alike_are_named():
+    """Also if they differ only in blanks, which pages hide."""
+    _, described = run(x=[0.5, 1, 2] * 5, y=["No", "no", "yes", "yes ", "b"] * 3)
+    one, two = (note for note in described["notes"] if note.startswith("classes "))
+    assert one.startswith("classes 'No' and 'no' of")
+    assert two.startswith("classes 'yes' and 'yes ' of")
+
+
+def test_equal_numbers_do_not_vary_because_their_mean_is_rounded():
+    values = np.full(300, 1e30 + 1)
+    assert np.var(values) > prepare.MIN_VARIANCE
+    assert not prepare.varies(values)
+
+
 def test_infinity_is_no_class():
     with pytest.raises(UserError, match="holds infinite values"):
         run(x=range(12), y=[0.0, 1.0, np.inf] * 4)
@@ -362,7 +376,8 @@ def test_many_categories_are_named():
     codes = pd.Series([str(i % 60) for i in range(180)], dtype="str")
     _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
     assert described["notes"] == [
-        "column 'words' has 60 distinct among 180 values, such as 'w0': each becomes a feature",
+        "column 'words' has 60 distinct among 180 values, such as 'w0': "
+        "frequent ones become features",
         "column 'codes' has 60 distinct among 180 values, such as '0': codes, used as one number",
     ]
 
@@ -540,7 +555,7 @@ def test_classes_are_chosen_and_merged(kind):
     assert described["classes"] == {"0": 4, "2+1": 8}
     assert frame["x"].tolist() == [i for i in range(20) if i % 5 < 3]
     assert frame["y"].tolist() == ["0" if i % 5 == 0 else "2+1" for i in range(20) if i % 5 < 3]
-    said = "rows left out, 8, of classes that the study leaves out: '3' (4), '4' (4)"
+    said = "8 rows left out because of the class: '3' (4), '4' (4)"
     assert said in described["notes"]
     assert chosen([0, 1, 2, 3, 4], target)[0]["y"].tolist() == [str(i % 5) for i in range(20)]
 
@@ -732,7 +747,7 @@ def test_digits_of_other_scripts_are_no_codes():
     words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
     frame, described = run(x=words, y=TWO)
     _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
-    assert "each becomes a feature; they look like numbers" in described["notes"][0]
+    assert "frequent ones become features; they look like numbers" in described["notes"][0]
     assert "x" not in dropped
 
 

@@ -17,12 +17,12 @@ OTHERS = [None, 2, 3.5, True, math.nan, 10**400, b"1", np.float32(0.1)]
 
 @pytest.mark.parametrize("cells", [NUMBERS, NUMBERS + ODD, NUMBERS + ODD + OTHERS, ["", ""], []])
 def test_a_column_is_read_as_its_cells_are(cells):
-    column, notes = Numbers("x", "numeric", {"x": -9.0}), []
+    column, notes = Numbers("x", "numeric", {"x": -9.0}), preparation._Notes()
     own = preparation._each(column, cells, notes)
     X, said = Preparation([column], ["x"]).transform({"x": cells})
     expected = np.where(np.isnan(own), -9.0, own)
     assert X[:, 0].tobytes() == expected.tobytes()
-    assert said == notes
+    assert said == notes.lines
 
 
 def test_an_integer_that_python_does_not_write_is_no_category():

@@ -166,13 +166,61 @@ def test_numbers_that_cannot_be_used_are_noted(values, count, examples):
         (Numbers("x", "date", {"x.day": 15.0}), "write dates as 2020-12-31"),
         (
             Numbers("x", "numeric", {"x": 0.0}, "numbers with decimal commas"),
-            "write values as the training rows",
+            "write numbers as -1234,5, of at most",
         ),
+        (
+            Numbers("x", "numeric", {"x": 0.0}, "numbers with points between thousands in %"),
+            "write numbers as -1.234,5 %, of at most",
+        ),
+        (Numbers("x", "numeric", {"x": 0.0}, "days"), "write dates as 2020-12-31"),
+        (Numbers("x", "numeric", {"x": 0.0}, "booleans"), "write true or false"),
     ],
 )
 def test_notes_on_values_that_cannot_be_read_have_a_remedy(column, remedy):
     (note,) = Preparation([column], ["x"]).transform({"x": ["abc"]})[1]
     assert f"'abc'; {remedy}" in note
+
+
+@pytest.mark.parametrize("unit", ["", " in %", " in €", " in km²"])
+@pytest.mark.parametrize("booked", ["", readings.BOOKKEEPING])
+@pytest.mark.parametrize("style", readings.STYLES)
+def test_the_advised_form_can_be_read(style, unit, booked):
+    style = f"{style}{unit}{booked}"
+    assert readings.number(readings.example(style), style) == -1234.5
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        (
+            Numbers("x", "numeric", {"x": 0.0}, "numbers with decimal commas in €"),
+            ["1234.50"] * 10,
+            "10 of 10 values cannot be read as those of the training rows: '1234.50'; write "
+            "numbers as -1234,5 €",
+        ),
+        (
+            Numbers("x", "date", {"x.day": 15.0}, "dates with the day first"),
+            [f"12/{day}/2020" for day in range(10, 20)],
+            "7 of 10 values cannot be read as those of the training rows: '12/13/2020', ",
+        ),
+        (Numbers("x", "numeric", {"x": 0.0}), np.full(10, np.inf), "10 of 10 values cannot"),
+        (Numbers("x", "boolean", {"x": 0.0}), ["ja", "nein"] * 5, "10 of 10 values cannot"),
+    ],
+)
+def test_columns_of_which_most_values_cannot_be_read_are_an_error(column, values, message):
+    prepared = Preparation([column], ["x"])
+    with pytest.raises(UserError, match=f"^column 'x': {message}"):
+        prepared.transform({"x": values})
+    some = [*values[-9:], *["", "unknown", "-", None] * 9]
+    (note,) = prepared.transform({"x": some})[1]  # few values say little
+    assert "that cannot be read, treated as missing" in note
+
+
+def test_words_for_missing_values_among_numbers_are_no_surprise():
+    """They are missing values in training rows, too."""
+    column = Numbers("x", "numeric", {"x": 7.0})
+    found, notes = Preparation([column], ["x"]).transform({"x": ["1", *["Unknown", "-"] * 10]})
+    assert (found[:, 0].tolist(), notes) == ([1] + [7] * 20, [])
 
 
 def test_numbers_as_categories_that_cannot_be_used_are_missing():
@@ -182,7 +230,7 @@ def test_numbers_as_categories_that_cannot_be_used_are_missing():
     assert found[:, places].tolist() == [[1, 0], [0, 1], [1, 0], [1, 0], [0, 0], [1, 0]]
     assert notes == [
         "column 'n': 4 values that cannot be read, treated as missing: 'inf', '-inf', '1e+39', "
-        "...; write values as the training rows have them, and leave unknown ones empty",
+        "...; write numbers as -1234.5, of at most 3.4e38, and leave unknown ones empty",
         "column 'n': 1 value that the training rows do not have, treated as none of theirs: '7'",
     ]
 

@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
@@ -15,6 +16,7 @@ from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
 from ensemble_search.metrics.squared_error import SQUARED_ERROR
+from ensemble_search.results import readers
 from ensemble_search.runtime import plugins
 
 COLUMNS = [
@@ -342,8 +344,8 @@ SAID = {
     "far": "It is outside the interval, so the test rows may also differ",
     "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
-    "weights": "Rows are weighted here",
-    "two": "The positive class for average precision and F1 is 'b'",
+    "weights": "Rows are weighted here, at thresholds and in the calibration, but not by class",
+    "two": "The positive class for average precision and F1 is 'b', the second in order of text",
     "more": "Average precision, F1 and AUC are means over the classes",
     "kept": "The tested members are the delivered ones, refitted on the training rows.",
     "again": "Before they were refitted, their ",
@@ -404,6 +406,7 @@ def test_what_the_quality_says(changes, expected):
 def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monkeypatch):
     made = {"made/search": {"commit": commit, "dirty": dirty}}
     monkeypatch.setattr(card.readers, "search", made.get)
+    monkeypatch.setattr(card.readers, "failures", {"made/search": "1 of 2 failed"}.get)
     kept = SimpleNamespace(loss=lambda labels, predictions: 0.25)
     tested = SimpleNamespace(
         delivery=SimpleNamespace(
@@ -416,7 +419,24 @@ def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monk
         loss=lambda losses: losses, metric=ERROR,
     )  # fmt: skip
     about = {"method": "RS", "study": "s", "command": "snakemake"}
-    assert card._search(tested, about).paragraphs[0].endswith(said)
+    failed, searched = card._search(tested, about).paragraphs
+    assert failed == "1 of 2 failed." and searched.endswith(said)
+
+
+def test_reasons_of_failures_are_counted(tmp_path):
+    late, twice = ("timeout", "TimeoutError", "more than 10 s"), ("crash", "LinAlgError", "a\nb")
+    rows = [("ok", None, None), twice, late, late, ("memory", "MemoryError", "more than 9 MiB")]
+    rows += [("crash", "ValueError", "x" * 999)]
+    columns = {"iteration": range(1, 7)}
+    columns |= dict(zip(("status", "error_type", "message"), zip(*rows, strict=True), strict=True))
+    made = pd.DataFrame({name: [*values] for name, values in columns.items()})
+    made.to_parquet(tmp_path / "observations.parquet", index=False)
+    assert readers.failures(tmp_path) == (
+        "5 of 6 pipelines failed: 2 × TimeoutError: more than 10 s; 1 × LinAlgError: a\\nb; "
+        "1 × MemoryError: more than 9 MiB; other reasons"
+    )
+    made[:1].to_parquet(tmp_path / "observations.parquet", index=False)
+    assert readers.failures(tmp_path) == ""
 
 
 @pytest.mark.parametrize("n", [4, 6])
@@ -503,7 +523,7 @@ def test_later_rows_may_differ():
 def test_predictions_of_a_target_of_noise_do_not_make_the_test_rows_others():
     labels, found = np.random.default_rng(0).normal(size=(2, 2000))
     said = " ".join(card._cautions(*of_test_rows(labels, found / 2, SQUARED_ERROR), {}))
-    assert "R² is below 0: the mean of the test rows would be closer." in said
+    assert "R² is below 0: the mean of the test rows themselves would be closer." in said
     assert "differ" not in said
 
 

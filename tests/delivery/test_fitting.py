@@ -104,7 +104,7 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
     ("given", "line"),
     [
         ({"cores": 0}, "cores: 0 is not between 1 and 1000"),
-        ({"minutes": 0}, "minutes: '0' is not a positive number of minutes"),
+        ({"minutes": 0}, "minutes: '0' is not a positive number of minutes, up to 100000"),
         ({"metric": "x"}, "no metric is called 'x'; known: .*"),
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
         ({"columns": {"drop": None}}, "columns.drop: None is not a list of names, such as .*"),
@@ -220,6 +220,7 @@ def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
     from ensemble_search.predictor.ensemble import DeliveredClassifier
 
     model = DeliveredClassifier.__new__(DeliveredClassifier)
+    model.classes_ = np.array(["0", "1"])
     monkeypatch.setattr(model, "predict", lambda X: np.array(["1", "0", "1"]), raising=False)
     assert model.score(None, [1, 0, 0]) == pytest.approx(2 / 3)
     assert model.score(None, [1.0, 0.0, 1.0]) == 1

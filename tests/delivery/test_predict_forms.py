@@ -49,6 +49,7 @@ def run(folder, monkeypatch, tmp_path):
         predict.main()
         return tmp_path / output
 
+    run.folder = folder
     return run
 
 
@@ -89,6 +90,60 @@ def test_formulas_that_were_never_calculated_are_said(run, tmp_path, capsys):
     assert "note: formulas were never calculated, and are missing values, in 'alcohol' (3): " in (
         capsys.readouterr().err
     )
+
+
+def test_columns_that_cannot_be_read_are_an_error_and_single_values_a_warning(
+    run, tmp_path, capsys
+):
+    commas = FRAME.assign(alcohol=[f"{value},5" for value in FRAME.alcohol.astype(int)])
+    commas.to_csv(tmp_path / "a.csv", index=False)
+    said = "column 'alcohol': 178 of 178 values cannot be read .* write numbers as -1234.5"
+    with pytest.raises(UserError, match=said):
+        run("a.csv", "out.csv")
+    assert not (tmp_path / "out.csv").exists()
+    with pytest.raises(UserError, match=said):
+        load_ensemble(run.folder).predict(commas)
+    FRAME.assign(alcohol=["1,5", *FRAME.alcohol[1:]]).to_csv(tmp_path / "a.csv", index=False)
+    run("a.csv", "out.csv")
+    assert "warning: in the first 178 rows: column 'alcohol': 1 value that" in (
+        capsys.readouterr().err
+    )
+
+
+def test_labels_of_other_classes_are_not_scored(folder):
+    model = load_ensemble(folder)
+    truth = [f"class_{k}" for k in load_wine().target]
+    assert model.score(FRAME, truth) > 0.9
+    assert model.score(FRAME, ["class_7", *truth[1:]]) > 0.9
+    said = "y has no class of the ensemble, such as 'class_0', 'class_1', 'class_2': 'True'"
+    with pytest.raises(UserError, match=said):
+        model.score(FRAME, np.ones(len(FRAME), dtype=bool))
+
+
+def test_notes_are_those_of_the_last_rows(folder):
+    model = load_ensemble(folder)
+    model.predict(FRAME.assign(hue=["red", *FRAME.hue[1:]]))
+    assert model.notes_
+    with pytest.raises(UserError):
+        model.predict(FRAME.drop(columns="hue"))
+    assert model.notes_ == []
+
+
+def test_outer_blanks_of_names_of_columns_do_not_matter(run, tmp_path):
+    """Readers of CSV files keep some of them."""
+    model, blank = load_ensemble(run.folder), FRAME.rename(columns={"hue": " hue ", "ash": " ash"})
+    expected = model.predict_proba(FRAME)
+    assert model.predict_proba(blank).tolist() == expected.tolist()
+    blank.to_csv(tmp_path / "a.csv", index=False)
+    blank.to_parquet(tmp_path / "a.parquet")
+    blank.assign(id="x").to_excel(tmp_path / "a.xlsx", index=False)
+    for name in ("a.csv", "a.parquet", "a.xlsx"):
+        found = pd.read_csv(run(name, "out.csv"))
+        np.testing.assert_allclose(found[OUTPUT[1:]], expected, atol=1e-12)
+    twice = blank.assign(**{"hue  ": 1.0})
+    for frame, said in ((twice, " hue "), (FRAME.rename(columns={"ash": "ASH"}), "ASH")):
+        with pytest.raises(UserError, match=f"did you mean '{said}'"):
+            model.predict(frame)
 
 
 def test_mistakes_cost_a_line(run, tmp_path):

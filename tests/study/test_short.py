@@ -178,7 +178,7 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
     assert found.summary.startswith(
         "'y': 2 classes of 3 rows or more, as each part of a split needs one, minimising"
     )
-    said = "rows left out, 3, of classes that the study leaves out: 'z' (2), '1' (1)"
+    said = "3 rows left out because of the class: 'z' (2), '1' (1)"
     assert [note for note in found.described["notes"] if "left out" in note] == [said]
     study = short.content("a", str(file), "y", **ARGUMENTS, classes=found.classes)
     assert model.check(study)
@@ -186,6 +186,21 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
     file.write_text("x,y\n1,a\n2,a\n3,a\n4,b\n5,c\n")
     with pytest.raises(UserError, match="'y' has one class of 3 rows or more; two are needed"):
         short.look_at(str(file), "y", None)
+
+
+def test_a_table_that_cannot_be_read_names_the_option(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,a\n1,a,b\n")
+    with pytest.raises(UserError, match=r"^--data: line 3 of '.*a.csv' has 3 fields"):
+        short.look_at(str(tmp_path / "a.csv"), "y", None)
+
+
+def test_amounts_are_no_classes(tmp_path):
+    """All distinct ones are counted, not only those that are frequent enough for a class."""
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*range(200), *range(120), *range(120)]))
+    said = "--metric: error is for classes, and 'y' has 200 distinct numbers; choose --metric=squ"
+    with pytest.raises(UserError, match=said):
+        short.look_at(str(file), "y", "error")
 
 
 def test_what_is_converted_or_treated_as_missing_is_said_before_the_search(tmp_path):

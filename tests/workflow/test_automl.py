@@ -190,6 +190,8 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--name", "tiny"], "'results/tiny' is of another study; choose another --name, or move"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
+        (["--minutes", "1e9"], "'1e9' is not a positive number of minutes, up to 100000"),
+        (["--cores", "two"], "'two' is not an integer from 1 to 1000"),
         (["--cores", "0"], "--cores: 0 is not between 1 and 1000"),
         (["--columns", "{drop"], "--columns: '{drop' is not a mapping, such as {drop: [id]}"),
         (["--columns", "{numbers: [size]}"], "--columns: unknown key 'numbers'; did you mean"),
@@ -293,7 +295,7 @@ def test_a_folder_that_is_not_of_this_table(study, line, tmp_path, monkeypatch):
         ({"group": "z"}, "roles of columns"),
         ({"metric": "log-loss"}, "metric"),
         ({"metric": "log-loss", "columns": "{categorical: [x]}"}, "roles of columns, metric"),
-        ({"cores": 2}, "settings"),
+        ({"cores": 2}, "--cores"),
     ],
 )
 def test_other_roles_and_metrics_start_the_search_over(tmp_path, monkeypatch, change, said):
@@ -311,6 +313,52 @@ def test_other_roles_and_metrics_start_the_search_over(tmp_path, monkeypatch, ch
     assert (again.searched, again.again) == (0, False)
     assert f"changed since the last call: {said}: the search starts over" in again.summary
     assert "(another --name keeps both)" in again.summary
+
+
+@pytest.mark.parametrize(
+    ("deliver", "line"),
+    [
+        ({"limits": {"size_mb": "lots"}}, "deliver.limits.size_mb: .*'lots'"),
+        ({"limits": {"size_mb": -5}}, "deliver.limits.size_mb: .*greater than 0"),
+        ({"limits": {"size_mbb": 5}}, "deliver.limits.*size_mbb.*did you mean"),
+        ({"calibrat": True}, "deliver.*calibrat.*did you mean"),
+        ({"method": "best-pipeline"}, "deliver.method: must be DivBO; for other deliveries"),
+        (3, "deliver: .*3"),
+        (None, "deliver.method: must be DivBO"),
+    ],
+)
+def test_mistakes_in_an_edited_study_are_found_before_the_search(
+    tmp_path, monkeypatch, deliver, line
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_text("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60)))
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "cores": 1}
+    automl.Search(SimpleNamespace(**options, minutes=1))._write(1000)
+    file = tmp_path / "results/mine/study.yaml"
+    study = yaml.safe_load(file.read_text())
+    study["deliver"] = study["deliver"] | deliver if isinstance(deliver, dict) else deliver
+    file.write_text(yaml.safe_dump(study))
+    for state in ("kept", "lost"):
+        with pytest.raises(UserError, match=f"^results/mine/study.yaml: {line}"):
+            automl.Search(SimpleNamespace(**options, minutes=1))
+        if state == "kept":
+            (tmp_path / "results/mine/automl.json").unlink()
+
+
+def test_a_search_that_starts_over_says_which_edits_it_replaces(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").write_text("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60)))
+    options = {"data": "mine.csv", "target": "y", "metric": "", "name": "", **ALIKE, "minutes": 1}
+    automl.Search(SimpleNamespace(**options, cores=1))._write(13)
+    replaced = "what study.yaml had for"
+    assert replaced not in automl.Search(SimpleNamespace(**options, cores=2)).summary
+    file = tmp_path / "results/mine/study.yaml"
+    study = yaml.safe_load(file.read_text())
+    study["deliver"]["onnx"] = True
+    file.write_text(yaml.safe_dump(study))
+    assert replaced not in automl.Search(SimpleNamespace(**options, cores=1)).summary
+    said = automl.Search(SimpleNamespace(**options, cores=2)).summary
+    assert said.endswith("; what study.yaml had for deliver is replaced, too")
 
 
 def test_more_minutes_keep_the_rows_of_a_large_table(tmp_path, monkeypatch):
@@ -385,7 +433,7 @@ def test_options_are_named_as_their_user_writes_them(
     monkeypatch.setattr(sys, "argv", arguments)
     automl.main()
     said = capsys.readouterr().out
-    assert f"to change this: {hint}" in said
+    assert f"to change this, with your columns: {hint}" in said
     group = {"make": "GROUP=who", "shell": "--group=who", "python": "group='who'"}[door]
     assert f"errors are too low: {group} divides by them" in said
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -125,6 +126,8 @@ class Search:
 
     #: The file of test rows.
     test: str | None = None
+    #: Sections of ``study.yaml`` that somebody changed, if the search starts over.
+    edited: Sequence[str] = ()
 
     def __init__(self, options: argparse.Namespace):
         self.minutes, self.cores = options.minutes, options.cores
@@ -178,6 +181,8 @@ class Search:
                 f"; changed since the last call: {', '.join(changed)}: the search starts over, and "
                 "its ensemble will replace the earlier one (another --name keeps both)"
             )
+        if self.edited:
+            self.summary += f"; what study.yaml had for {', '.join(self.edited)} is replaced, too"
         self.metric = plugins.load("metrics", metric)
 
     def _parts(self, rows: int) -> str:
@@ -228,16 +233,38 @@ class Search:
         if self.again:
             self.study = again
         other_rows = self.data != (earlier["data"] or self.data)
+        if self.again and study.is_file():
+            self._check_edited(study)
         if self.again and not other_rows:
             self.searched = earlier["searched"]
             return []
+        if not self.again and study.is_file():
+            self.edited = self._edited(read_yaml(study), earlier["study"])
         (self.checkpoints / "progress.json").unlink(missing_ok=True)
         found = {
             "table": other_rows,
             "roles of columns": before.get("columns") != now.get("columns"),
             "metric": earlier["study"].get("metric") != self.study["metric"],
+            # As many pipelines are suggested at a time.
+            "--cores": earlier["study"].get("workers") != self.study["workers"],
         }
         return [what for what, differs in found.items() if differs] or ["settings"]
+
+    def _check_edited(self, file: Path) -> None:
+        """Check a study file that is used again: somebody may have edited it."""
+        deliver = model.load(file).deliver
+        if deliver is None or deliver.method != short.METHOD:
+            raise UserError(
+                f"{file}: deliver.method: must be {short.METHOD}; for other deliveries, run "
+                f"snakemake --configfile {file}"
+            )
+
+    def _edited(self, known: dict[str, Any], written: dict[str, Any]) -> list[str]:
+        """Name the sections of a study file that differ from what was written, save the budget."""
+        if isinstance(known.get("deliver"), dict):
+            self._set_test(known)
+        names = (name for name in {**written, **known} if name != "budget")
+        return [name for name in names if known.get(name) != written.get(name)]
 
     def _set_test(self, study: dict[str, Any]) -> None:
         """Set this call's file of test rows in a study; no search depends on it."""
@@ -370,6 +397,9 @@ class Search:
         name = self.study["study"]
         delivered = self.folder / "delivered" / name / short.METHOD
         card = read_json(delivered / SUMMARY)
+        of = {"dataset": name, "search": "divbo", "repeat": 0}
+        if failed := readers.failures(layout.path(self.folder, layout.SEARCH, **of)):
+            print(f"note: {failed}")
         print(card["headline"])
         for caution in card["cautions"]:
             print(f"caution: {caution}")

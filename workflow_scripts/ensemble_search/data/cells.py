@@ -17,6 +17,15 @@ from ensemble_search.runtime.names import MISSING
 #: How cells become numbers, dates or categories, beside the styles of ``readings``.
 EIGHT_DIGITS = "dates of eight digits"
 DAYS, FROM_NUMBERS, FROM_BOOLEANS = "days", "numbers", "booleans"
+#: Words for a missing value among numbers, dates or booleans, ignoring case; so are words without
+#: letters and digits. Among categories, they are categories.
+PLACEHOLDERS = frozenset(
+    [
+        *("unknown", "unk", "missing", "none", "na", "n.a.", "n.a", "n/a", "nil", "null", "nan"),
+        *("nat", "undefined", "not available", "not applicable", "no data", "blank", "(blank)"),
+        *("empty", "tbd", "tba"),
+    ]
+)
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
@@ -43,6 +52,11 @@ def is_missing(cell: Any) -> bool:
     if not isinstance(cell, str):
         return bool(cell != cell)  # noqa: PLR0124
     return cell.lstrip(" ") in MISSING or is_blank(cell)
+
+
+def is_placeholder(word: str) -> bool:
+    """Whether a word means that a number, date or boolean is missing."""
+    return word.strip().casefold() in PLACEHOLDERS or not any(map(str.isalnum, word))
 
 
 def is_signalling(cell: Any) -> bool:

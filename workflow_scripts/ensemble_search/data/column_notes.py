@@ -3,6 +3,7 @@
 import decimal
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,7 +91,7 @@ def _look_at_categories(column: Column, present: "pd.Series", distinct: int) -> 
         one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
         missing = len(present) < len(column.values)
         column.note(f"{one}, together with missing values" if missing else one)
-    if distinct <= MOST_ALIKE and (alike := twins(present)):
+    if distinct <= MOST_ALIKE and (alike := next(twins(present), None)):
         one, other, how = alike
         both = f"{short(one)} and {short(other)}"
         column.note(f"has {both}, which {how}; if they mean the same, write them the same way")
@@ -128,8 +129,8 @@ def _unread(column: Column, present: "pd.Series") -> str:
     return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"
 
 
-def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
-    """Find the first two labels that probably mean the same, and say how they differ."""
+def twins(labels: "pd.Series") -> Iterator[tuple[str, str, str]]:
+    """Yield pairs of labels that probably mean the same, and how they differ."""
     distinct = sorted(labels.unique())
     answers = [readings.ANSWERS.get(label.casefold()) for label in distinct]
     alike: dict[Any, str] = {}
@@ -145,8 +146,7 @@ def twins(labels: "pd.Series") -> tuple[str, str, str] | None:
             how = f"both mean {'yes' if answer else 'no'}"
         else:
             continue
-        return other, label, how
-    return None
+        yield other, label, how
 
 
 def _beside_two(present: "pd.Series") -> str:

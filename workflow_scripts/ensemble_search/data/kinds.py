@@ -22,15 +22,6 @@ NEARLY, LEAST = prepare.NEARLY, 0.5
 # With at most this many distinct numbers, dates or booleans, other words may be categories like
 # them (0, 1, 2, 3+), so all are kept.
 FEW = 10
-# Words for a missing value among numbers, dates or booleans, ignoring case; so are words without
-# letters and digits. Among categories, they are categories.
-PLACEHOLDERS = frozenset(
-    [
-        *("unknown", "unk", "missing", "none", "na", "n.a.", "n.a", "n/a", "nil", "null", "nan"),
-        *("nat", "undefined", "not available", "not applicable", "no data", "blank", "(blank)"),
-        *("empty", "tbd", "tba"),
-    ]
-)
 # A spreadsheet error, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
 SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])", re.IGNORECASE)
 BOOLEANS = (bool, np.bool_)
@@ -332,13 +323,13 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
 
 
 def _placeholder(word: str) -> bool:
-    return stands_for_missing(word) or not any(map(str.isalnum, word))
+    return stands_for_missing(word) or cells.is_placeholder(word)
 
 
 def stands_for_missing(word: str) -> bool:
     """Whether a word is a placeholder or a spreadsheet error, ignoring case."""
     word = word.strip().casefold()
-    return word in PLACEHOLDERS or SHEET_ERROR.fullmatch(word) is not None
+    return word in cells.PLACEHOLDERS or SHEET_ERROR.fullmatch(word) is not None
 
 
 def _may_have_years_first(words: Sequence[str]) -> bool:

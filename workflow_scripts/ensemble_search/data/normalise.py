@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
 from ensemble_search.data.kinds import Column, counted, stands_for_missing, text
 from ensemble_search.data.rows import PARTS
 from ensemble_search.data.sources import Raw
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.files import reading, write_json, write_parquet
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, NONE, REGRESSION
 from ensemble_search.runtime.plugins import nearest
@@ -183,7 +184,7 @@ def _with_target(
     merged = _merged(labels, classes, about)
     if others := int(merged.isna().sum()):
         names = counted(labels[merged.isna()].value_counts().to_dict())
-        notes.append(f"rows left out, {others}, of classes that the study leaves out: {names}")
+        notes.append(f"{number_of(others, 'row')} left out because of the class: {names}")
     return frame.assign(**{target: merged})[merged.notna()]
 
 
@@ -338,12 +339,12 @@ def _words(labels, target: str) -> list[str]:
 
 
 def _twins(labels) -> list[str]:
-    """Return a note on the first two classes that are probably the same."""
-    if not (alike := twins(labels)):
-        return []
-    one, other, how = alike
-    both = f"classes '{one}' and '{other}' of the target"
-    return [f"{both} {how}; if they mean the same, write them the same way"]
+    """Return notes on the first pairs of classes that are probably the same."""
+    return [
+        f"classes {short(one)} and {short(other)} of the target {how}; if they mean the same, "
+        "write them the same way"
+        for one, other, how in islice(twins(labels), 3)
+    ]
 
 
 def _empty(values, words: Mapping[str, int]) -> int:

@@ -9,7 +9,7 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,11 @@ WORD = re.compile(r"\b\w\w+\b")
 UNREADABLE = "that cannot be read, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
 EXAMPLES = 3
+#: The end of advice on writing numbers.
+MOST_AND_NONE = ", of at most 3.4e38, and leave unknown ones empty"
+#: Kinds of columns whose values are read; from this number of given values on, most must be
+#: readable. In the training rows, nearly all were.
+PARSED, ENOUGH = ("numeric", "date", "boolean"), 10
 #: Maximum of ln((1 + n) / (1 + rows with a word)) + 1 for n rows; the minimum is 1.
 LARGEST_IDF = 100.0
 #: Maximum number of restored columns, and of all their categories: a feature row takes 1 MiB.
@@ -255,14 +260,18 @@ class Preparation:
         text as in a CSV file, or numbers, booleans, dates and text. Other columns are ignored.
 
         Also return notes, one line per column with unknown categories (all of its features are 0)
-        or with values that cannot be read (treated as missing, so imputed).
+        or with values that cannot be read (treated as missing, so imputed). UserError if these are
+        more than half of at least :data:`ENOUGH` values that are not missing.
         """
         lengths = {len(columns[name]) for name in self.names}
         if len(lengths) > 1:
             raise UserError(f"the columns have different lengths: {sorted(lengths)}")
-        notes: list[str] = []
+        notes = _Notes()
         typed = {c.name: _typed(c, columns[c.name], notes) for c in self.columns}
-        return self.write(typed.__getitem__, max(lengths, default=0)), notes
+        for column in self.columns:
+            if column.name in notes.unread:
+                _check_read(column, typed[column.name], notes)
+        return self.write(typed.__getitem__, max(lengths, default=0)), notes.lines
 
     def to_json(self) -> dict[str, Any]:
         """Describe the preparation as JSON, from which :meth:`from_json` restores it exactly."""
@@ -339,7 +348,37 @@ def _text(value: Any) -> str:
     return value
 
 
-def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
+@dataclass
+class _Notes:
+    """Notes on unusual values, and the numbers of unreadable ones and examples by column."""
+
+    lines: list[str] = field(default_factory=list)
+    unread: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def add(self, column: Column, count: int, what: str, examples: Sequence[str]) -> None:
+        """Add a note."""
+        some = ", ".join(map(cells.short, examples[:EXAMPLES]))
+        some += ", ..." * (len(examples) > EXAMPLES)
+        hint = ""
+        if what == UNREADABLE:
+            self.unread[column.name] = count, some
+            hint = f"; {_how_to_write(column)}"
+        values = f"{count} value{'s' * (count != 1)}"
+        self.lines.append(f"column '{column.name}': {values} {what}: {some}{hint}")
+
+
+def _check_read(column: Column, typed: np.ndarray, notes: _Notes) -> None:
+    """Raise UserError if most values of a column cannot be read: another form, or another unit."""
+    count, some = notes.unread[column.name]
+    given = count + int(np.count_nonzero(~np.isnan(typed))) if column.kind in PARSED else 0
+    if given >= ENOUGH and 2 * count > given:
+        raise UserError(
+            f"column '{column.name}': {count} of {given} values cannot be read as those of the "
+            f"training rows: {some}; {_how_to_write(column)}"
+        )
+
+
+def _typed(column: Column, values: Any, notes: _Notes) -> np.ndarray:
     """Convert the values of a column to typed ones; append notes on unusual ones."""
     if isinstance(values, np.ma.MaskedArray):
         values = np.ma.filled(values.astype(object), None)
@@ -364,14 +403,14 @@ def _typed(column: Column, values: Any, notes: list[str]) -> np.ndarray:
     return _each(column, listed, notes)
 
 
-def _kept(column, own, usable, absent, given, notes: list[str]) -> np.ndarray:
+def _kept(column, own, usable, absent, given, notes: _Notes) -> np.ndarray:
     """Replace unusable values by missing ones, and note those that were not absent."""
     if len(odd := np.flatnonzero(~usable & ~absent)):
-        notes.append(_note(column, len(odd), UNREADABLE, [*map(str, np.unique(given[odd]))]))
+        notes.add(column, len(odd), UNREADABLE, [*map(str, np.unique(given[odd]))])
     return np.where(usable, own, column.missing)
 
 
-def _each(column: Column, values: list[Any], notes: list[str]) -> np.ndarray:
+def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
     """Convert values to typed ones, one by one; append notes on unusual ones."""
     # Each distinct value once; by type, too, because 1 == True.
     places: dict[Any, int] = {}
@@ -407,6 +446,8 @@ def _each(column: Column, values: list[Any], notes: list[str]) -> np.ndarray:
                 value = alike[0] if len(alike) == 1 else value
             elif number:
                 value = by_number.get(cell, value)
+        if value is None and isinstance(cell, str) and column.kind in PARSED:
+            missing |= cells.is_placeholder(cell)  # as in the training rows
         if value is None and not missing:
             huge = isinstance(cell, int) and abs(cell) > cells.LARGEST  # Python may not convert it
             odd[UNREADABLE][place] = "a huge number" if huge else str(cell)
@@ -415,7 +456,7 @@ def _each(column: Column, values: list[Any], notes: list[str]) -> np.ndarray:
         found.append(column.missing if value is None else value)
     for what, own in odd.items():
         if own:
-            notes.append(_note(column, sum(row in own for row in rows), what, [*own.values()]))
+            notes.add(column, sum(row in own for row in rows), what, [*own.values()])
     dtype = object if column.missing is None else "M8[us]" if column.kind == "date" else float
     return np.array(found, dtype)[np.array(rows, dtype=int)]
 
@@ -433,17 +474,11 @@ def _by_number(words: set[str]) -> dict[float, str]:
     return {number: alike[0] for number, alike in found.items() if len(alike) == 1}
 
 
-def _note(column: Column, count: int, what: str, examples: Sequence[str]) -> str:
-    some = ", ".join(map(cells.short, examples[:EXAMPLES])) + ", ..." * (len(examples) > EXAMPLES)
-    hint = f"; {_how_to_write(column)}" if what == UNREADABLE else ""
-    return f"column '{column.name}': {count} value{'s' * (count != 1)} {what}: {some}{hint}"
-
-
 def _how_to_write(column: Column) -> str:
-    if column.kind == "date":
+    if column.kind == "date" or column.read == cells.DAYS:
         return "write dates as 2020-12-31"
-    if column.kind == "boolean":
+    if column.kind == "boolean" or column.read == cells.FROM_BOOLEANS:
         return "write true or false"
-    if column.kind == "numeric" and column.read in (None, readings.PLAIN):
-        return "write numbers as -1234.5, of at most 3.4e38, and leave unknown ones empty"
-    return "write values as the training rows have them, and leave unknown ones empty"
+    if column.kind != "numeric":  # numbers as categories or texts
+        return f"write numbers as -1234.5{MOST_AND_NONE}"
+    return f"write numbers as {readings.example(column.read or readings.PLAIN)}{MOST_AND_NONE}"

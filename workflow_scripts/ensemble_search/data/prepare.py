@@ -59,7 +59,7 @@ WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
 #: What a note says of how a column of categories is used.
 USES = {
-    "categorical": "each becomes a feature",
+    "categorical": "frequent ones become features",
     "text": "text, whose words become features",
     "numeric": "codes, used as one number",
     "uuids": "dropped by the base preparation (UUIDs)",
@@ -398,7 +398,8 @@ def use_of(present: "pd.Series", asked: str | None = None) -> str | None:
 def varies(values: np.ndarray) -> bool:
     """Whether numbers vary enough to be kept."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.var(values) > MIN_VARIANCE)
+        # The variance of equal numbers is above 0 if their mean is rounded.
+        return bool(np.var(values) > MIN_VARIANCE and values.min() < values.max())
 
 
 def is_code(present: "pd.Series") -> bool:

@@ -138,6 +138,13 @@ def number(text: str, style: str) -> float | None:
     return float(text.translate(str.maketrans({**dict.fromkeys(thousands), decimal: ".", **minus})))
 
 
+def example(style: str) -> str:
+    """Write -1234.5 in a style of numbers, with its unit."""
+    style, between, unit = style.removesuffix(BOOKKEEPING).partition(UNIT)
+    thousands, decimal = STYLES[style]
+    return f"-1{thousands[:1]}234{decimal}5{' ' * bool(between)}{unit}"
+
+
 def _signed_first(text: str) -> str:
     """Rewrite 5- and (5) as -5."""
     if text[:1] == "(" and text[-1:] == ")" and text[1:2] not in _SIGNS:

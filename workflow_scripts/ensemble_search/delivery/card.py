@@ -138,7 +138,7 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
         )
     if not tested.classes and found["r2"].high < 0:
         yield (
-            "R² is below 0: the mean of the test rows would be closer."
+            "R² is below 0: the mean of the test rows themselves would be closer."
             + " The test rows differ from the training rows, as later ones do if the target has a "
             "trend." * found["r2"].beats
         )
@@ -221,7 +221,10 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
             f"'{described['by']['group']}', and the intervals reflect the sampling of groups."
         )
     if len(tested.classes) == 2:
-        said.append(f"The positive class for average precision and F1 is '{tested.classes[1]}'.")
+        said.append(
+            f"The positive class for average precision and F1 is '{tested.classes[1]}', the second "
+            "in order of text: rename the classes to change it."
+        )
     elif tested.classes:
         said.append("Average precision, F1 and AUC are means over the classes.")
     said.append(
@@ -236,7 +239,10 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
     if far:
         said[-1] += " It is outside the interval, so the test rows may also differ from the others."
     if tested.weights.size:
-        said.append("Rows are weighted here, at thresholds and in the calibration.")
+        said.append(
+            "Rows are weighted here, at thresholds and in the calibration, but not by class: "
+            "numbers there differ."
+        )
     rows = ROWS_OF[tested.manifest["rows"]] + (" except those train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The tested members are the delivered ones, refitted on {rows}.")
@@ -553,14 +559,16 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     made = readers.search(delivery.source.search)
     commit = f" at commit {made['commit'][:12]}" if made["commit"] else ""
     commit += ", which had uncommitted changes" if made["dirty"] else ""
+    failed = readers.failures(delivery.source.search)
     return Part(
         "The search",
         [
+            *([f"{failed}."] if failed else []),
             f"{about['method']} tried {number_of(len(best), 'pipeline')} of the search space "
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "
             "helps. The command below repeats the search on the same data, in a checkout of "
-            f"this project{commit}."
+            f"this project{commit}.",
         ],
         charts=[Chart("search", *axes, series)],
         code=about["command"],

@@ -86,7 +86,11 @@ def read(
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))
-    X, unusual = preparation.transform({name: frame[name].to_numpy() for name in preparation.names})
+    columns = {name: frame[name].to_numpy() for name in preparation.names}
+    try:
+        X, unusual = preparation.transform(columns)
+    except UserError as error:
+        raise UserError(*(f"deliver.test: '{file}': {line}" for line in error.problems)) from None
 
     def of_rows(role: str) -> np.ndarray:
         name, what = by[role], f"deliver.test: '{file}': column '{by[role]}'"

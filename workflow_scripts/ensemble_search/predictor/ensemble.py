@@ -19,7 +19,7 @@ from ensemble_search.data.cells import word
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.rows import safe
+from ensemble_search.predictor.rows import matching, safe
 from ensemble_search.predictor.stored import REMEDY
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.combination import COMBINATIONS
@@ -27,6 +27,7 @@ from ensemble_search.problems.regression import Regression
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.runtime.plugins import nearest
 
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
 #: Importance of columns, measured for the card.
@@ -391,10 +392,13 @@ class _Delivered:
             A ValueError, if a column is missing, occurs twice or is not a list of values, or there
             are too few or too many columns without names.
         """
+        self.notes_ = []
         columns = self._columns(X)
         missing = [name for name in self.preparation.names if name not in columns]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            near = nearest(missing[0], [*map(str, columns)])
+            more += f" ({near})" * near.startswith("did")
             raise InvalidRows(
                 f"there is no column '{missing[0]}'{more}; the ensemble needs "
                 f"{', '.join(map(str, self.preparation.names))}"
@@ -410,7 +414,9 @@ class _Delivered:
             for name in self.preparation.names:
                 if sum(str(other) == name for other in X.columns) > 1:
                     raise InvalidRows(f"there are two columns called '{name}'; rename one")
-            return {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
+            given = {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
+            found = matching(self.preparation.names, [*given])
+            return given | {name: given[own] for name, own in found.items()}
         if isinstance(X, Mapping):
             for name in self.preparation.names:
                 if name in X and (isinstance(X[name], str) or not hasattr(X[name], "__len__")):
@@ -513,11 +519,15 @@ class DeliveredClassifier(_Delivered):
     def score(self, X: Any, y: Any) -> float:
         """Return the share of rows that are predicted correctly.
 
-        ``y`` has labels as in the data, or as text, of shape (n_samples,).
+        ``y`` has labels as in the data, or as text, of shape (n_samples,). UserError if all are
+        unknown.
         """
         found = self.predict(X)
-        labels = _labels(y, len(found)).tolist()
-        return float(np.mean(found == np.array([word(label) for label in labels], dtype=str)))
+        labels = np.array([word(label) for label in _labels(y, len(found)).tolist()], dtype=str)
+        if not np.isin(labels, self.classes_).any():
+            some = ", ".join(f"'{label}'" for label in self.classes_[:3])
+            raise InvalidRows(f"y has no class of the ensemble, such as {some}: '{labels[0]}'")
+        return float(np.mean(found == labels))
 
     def probabilities(self, combined: np.ndarray) -> np.ndarray:
         """Extend combined predictions to all classes, and calibrate them."""

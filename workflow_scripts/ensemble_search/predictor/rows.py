@@ -56,7 +56,7 @@ def chunks(
             if not header:
                 raise UserError(f"--input: line 1 of '{path}' does not name the columns")
             titled = ""
-            if not {*names} <= {*header}:
+            if len(matching(names, header)) < len(names):
                 titled = text_files.below_title(header, source, names, rows.line_num + 1)
             places = dict(zip(names, _places(path, header, names, titled), strict=True))
             number, done = rows.line_num, False
@@ -118,15 +118,17 @@ def parquet(path: Path, names: list[str], size: int) -> Iterator[tuple[dict[str,
     try:
         file_limits.check_file(path)
         with pq.ParquetFile(path) as file:
-            _places(path, file.schema_arrow.names, names)
+            given = file.schema_arrow.names
+            read = [given[place] for place in _places(path, given, names)]
             for field in file.schema_arrow:
-                if field.name in names and _extension(field) == "pandas.period":
+                if field.name in read and _extension(field) == "pandas.period":
                     raise UserError(
                         f"--input: column '{field.name}' of '{path}' holds periods, which need "
                         "pandas to be read; save it as dates"
                     )
-            for batch in file.iter_batches(size, columns=names):
-                yield {name: _listed(batch[name], name) for name in names}, 0
+            for batch in file.iter_batches(size, columns=read):
+                listed = {n: _listed(batch[own], n) for n, own in zip(names, read, strict=True)}
+                yield listed, 0
             if not file.metadata.num_rows:
                 yield {name: [] for name in names}, 0
     except OSError as error:
@@ -188,7 +190,8 @@ def excel(path: Path, names: list[str]) -> Iterator[tuple[dict[str, Any], int]]:
         )
     try:
         header = sheets.header(path)
-        titled = "" if {*names} <= {*header} else sheets.below_title(path, names)
+        found_all = len(matching(names, header)) == len(names)
+        titled = "" if found_all else sheets.below_title(path, names)
         places = _places(path, header, names, titled)
         found = sheets.values(path)
     except OSError as error:
@@ -255,17 +258,34 @@ def _numbers(text: str, places: Sequence[int]) -> np.ndarray:
 def _places(path: Path, header: list[str], names: list[str], titled: str = "") -> list[int]:
     if titled:
         raise UserError(f"--input: '{path}' has a title: {titled}")
-    missing = [name for name in names if name not in header]
+    found = matching(names, header)
+    missing = [name for name in names if name not in found]
     if missing:
         columns = "column" if len(missing) == 1 else "columns"
         quoted = ", ".join(f"'{name}'" for name in missing)
         raise UserError(
             f"--input: '{path}' has no {columns} {quoted}; {nearest(missing[0], header)}"
         )
-    for name in names:
+    for name in found.values():
         if header.count(name) > 1:
             raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")
-    return [header.index(name) for name in names]
+    return [header.index(name) for name in found.values()]
+
+
+def matching(names: Sequence[str], given: Sequence[str]) -> dict[str, str]:
+    """Return the given name for each name: the same, or the only one that differs in outer blanks.
+
+    Readers of CSV files differ in which blanks of a header they keep. Names without one are absent.
+    """
+    exact, wanted = {*given}, {*names}
+    if wanted <= exact:
+        return {name: name for name in names}
+    bare: dict[str, list[str]] = {}
+    for name in given:
+        if name not in wanted:
+            bare.setdefault(name.strip(), []).append(name)
+    alike = {name: [name] if name in exact else bare.get(name.strip(), ()) for name in names}
+    return {name: own[0] for name, own in alike.items() if len(own) == 1}
 
 
 def safe(text: str) -> str:

@@ -6,6 +6,7 @@ them.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from pydantic import Field, FiniteFloat, model_validator
 from ensemble_search.data import fetched
 from ensemble_search.evaluation import table as tables
 from ensemble_search.runtime import files, schema
+from ensemble_search.runtime.errors import one_line
 from ensemble_search.runtime.files import Missing, Unusable
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 from ensemble_search.runtime.names import OK, STATUSES
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+#: Maximum characters of the reason of a failure.
+LONGEST_REASON = 150
 #: Columns of the tables, by type; see docs/architecture.md.
 OBSERVATIONS = {
     "iteration": "int64",
@@ -299,6 +303,20 @@ def observations(
         if not _losses(errors[ok]) or not np.isnan(errors[~ok]).all():
             raise Unusable(path, "column 'error' must be a loss where 'status' is ok, else empty")
     return table
+
+
+def failures(folder: Path) -> str:
+    """Describe how many evaluations failed, and why, most frequent first; empty if none did."""
+    found = observations(folder, ("status", "error_type", "message")).to_pylist()
+    failed = [
+        (row["error_type"] or row["status"], row["message"] or "")
+        for row in found
+        if row["status"] != OK
+    ]
+    whys = Counter(map(": ".join, failed))
+    said = [f"{count} × {one_line(why)[:LONGEST_REASON]}" for why, count in whys.most_common(3)]
+    said += ["other reasons"] * (len(whys) > len(said))
+    return f"{len(failed)} of {len(found)} pipelines failed: {'; '.join(said)}" * bool(failed)
 
 
 def predictions(folder: Path, part: str, rows: int) -> np.ndarray:

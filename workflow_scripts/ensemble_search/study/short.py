@@ -107,8 +107,7 @@ def look_at(
     try:
         names = sources.check_file(file, target, drop)
     except UserError as error:
-        lines = (re.sub("^file: ", "--data: ", line) for line in error.problems)
-        raise UserError(*(re.sub("^target: ", "--target: ", line) for line in lines)) from None
+        raise _of_options(error) from None
     try:
         roles.check_names(columns, names, target)
     except UserError as error:
@@ -117,7 +116,10 @@ def look_at(
         raise UserError(
             *(f"--{line}" if line.startswith(own) else f"--columns: {line}" for line in said)
         ) from None
-    raw = sources.from_file(file, target, drop=drop)
+    try:
+        raw = sources.from_file(file, target, drop=drop)
+    except UserError as error:
+        raise _of_options(error) from None
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
     regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
@@ -160,6 +162,12 @@ def look_at(
         )
     what, classes, rarest = "a regression", None, None
     if task == CLASSIFICATION:
+        declared = isinstance(labels.dtype, pd.CategoricalDtype)
+        if not declared and (many := many_numbers(column)):
+            raise UserError(
+                f"--metric: {metric} is for classes, and '{target}' has {many} distinct numbers; "
+                f"choose --metric={METRICS[REGRESSION]}, or merge numbers into classes"
+            )
         counts = text(labels).value_counts().sort_index()
         rare = counts[counts < normalise.SMALLEST_CLASS]
         if len(rare) > len(counts) - 2:
@@ -192,6 +200,12 @@ def look_at(
     title = title if title.startswith("1 - ") else f"the {title}"
     summary = f"'{target}': {what}, minimising {title}"
     return Table(described["rows"], metric, summary, classes, groups, rarest, frame, described)
+
+
+def _of_options(error: UserError) -> UserError:
+    """Begin messages about a file and its target with their options."""
+    lines = (re.sub("^file: ", "--data: ", line) for line in error.problems)
+    return UserError(*(re.sub("^target: ", "--target: ", line) for line in lines))
 
 
 def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
