@@ -222,9 +222,7 @@ def _found(value: Any) -> str:
 
 def nearest(word: str, known: Sequence[str]) -> str:
     """Suggest the most similar known word, or list the known words (at most 20)."""
-    shape = str(word).strip().casefold()
-    near = [str(k) for k in known if str(k).strip().casefold() == shape]
-    near = near or difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
+    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
     if near:
         return f"did you mean '{near[0]}'?"
     listed = ", ".join(map(str, known[:20])) + (", ..." if len(known) > 20 else "")
