@@ -14,7 +14,7 @@ from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.limits import in_words
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.delivery.page import Card, Part, Table
-from ensemble_search.delivery.tested import MOST_CLASSES, Tested, copies
+from ensemble_search.delivery.tested import MOST_CLASSES, Tested
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.results import readers
@@ -148,7 +148,7 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
             f"Intervals that should contain {nominal:g} of the true values of the test rows "
             f"contain only {covered:.3f}: the intervals of --interval are too narrow."
         )
-    if tested.delivery.own_test is not None and (also := copies(tested)):
+    if tested.delivery.own_test is not None and (also := tested.copied):
         yield (
             f"{also} of the {len(labels)} test rows are also in the table, with the same values "
             "and target: the loss on them is too low."
@@ -209,7 +209,7 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         f"{number_of(len(labels), 'test row')}{f' of {own.name}' if own else ''}"
         + (
             ", which also are in the table in part."
-            if own and copies(tested)
+            if own and tested.copied
             else " that neither search nor selection has seen."
         )
         + " From and to are the ends of a 95 % interval that reflects the sampling of the test "

@@ -1,6 +1,7 @@
 """A delivered ensemble and its test rows, as the card measures them."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,11 @@ class Tested:
     def loss(self, losses: Any) -> Any:
         """Convert losses of the study's metric for display: in the target's unit, not squared."""
         return self.scale * (np.sqrt(losses) if self.squared else losses)
+
+    @cached_property
+    def copied(self) -> int:
+        """Number of rows of a file of test rows that the table has, too; see :func:`copies`."""
+        return copies(self)
 
     def outputs(self, combined: np.ndarray) -> np.ndarray:
         """Return probabilities, or numbers in the unit of the target, (n, n_outputs)."""

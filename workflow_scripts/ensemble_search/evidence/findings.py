@@ -74,8 +74,8 @@ def words(found: pd.DataFrame) -> str:
         first, lines = own.iloc[0], own[own["p_holm"] <= wilcoxon.ALPHA]
         better = [f"`{method}`" for method in lines["method"][lines["error"] < 0]]
         worse = [f"`{method}`" for method in lines["method"][lines["error"] > 0]]
-        sides = [f"{listed(side)} {_be(side)} better" for side in (better,) if side]
-        sides += [f"{listed(side)} {_be(side)} worse" for side in (worse,) if side]
+        sides = (f"{listed(side)} {_be(side)} {how}" for side, how in
+                 ((better, "better"), (worse, "worse")) if side)  # fmt: skip
         least = [f"{own['detectable'].agg(how):.{first['digits']}f}" for how in ("min", "max")]
         answer = "; ".join(sides) or "no significant difference"
         said.append(
