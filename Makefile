@@ -51,7 +51,7 @@ TAKES.check := PLUGINS
 TAKES.test := PLUGINS
 TAKES.schema := PLUGINS
 TAKES.contract := PLUGINS
-TAKES.ensemble := DATA TARGET MINUTES METRIC GROUP TIME FOLD WEIGHT TEST COLUMNS ENSEMBLE
+TAKES.ensemble := DATA TARGET MINUTES METRIC POSITIVE GROUP TIME FOLD WEIGHT TEST COLUMNS ENSEMBLE
 TAKES.status := STUDY
 TAKES.why := STUDY
 TAKES.partial := STUDY
@@ -132,7 +132,8 @@ contract: env
 
 ensemble: env
 	@$(RUN) ENSEMBLE_SEARCH_DOOR=make python workflow_scripts/automl.py --data="$$DATA" --target="$$TARGET" \
-		--minutes="$$MINUTES" --cores="$$CORES" --metric="$$METRIC" --name="$$ENSEMBLE" \
+		--minutes="$$MINUTES" --cores="$$CORES" --metric="$$METRIC" --positive="$$POSITIVE" \
+		--name="$$ENSEMBLE" \
 		--group="$$GROUP" --time="$$TIME" --fold="$$FOLD" --weight="$$WEIGHT" \
 		--columns="$$COLUMNS" --test="$$TEST"
 

@@ -51,6 +51,7 @@ def _main(written: Callable[[str], str]) -> None:
     parser.add_argument("--target", required=True, help="column to predict")
     parser.add_argument("--minutes", type=_minutes, default=10, help="length of the search (10)")
     parser.add_argument("--metric", help="loss to minimise (error, or squared-error of numbers)")
+    parser.add_argument("--positive", help="of two classes, the positive one (the second by text)")
     parser.add_argument("--cores", type=_cores, default=os.cpu_count(), help="cores to use (all)")
     parser.add_argument("--name", help="name of the results (the file's)")
     for role, what in ROLES.items():

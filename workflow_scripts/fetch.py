@@ -42,6 +42,7 @@ def main() -> None:
         arguments.source.get("columns"),
         arguments.source.get("task", "classification"),
         arguments.source.get("classes"),
+        arguments.source.get("positive"),
     )
     normalise.write(frame, description, arguments.output)
     if line := fetched.remember(arguments.output, description):

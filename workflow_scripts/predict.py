@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument(
         "--threshold",
         type=float,
-        help="predict the second of two classes from this probability on (0.5)",
+        help="predict the positive class from this probability on (0.5)",
     )
     parser.add_argument(
         "--interval",

@@ -543,9 +543,9 @@ def test_a_target_that_is_no_regression(target, message):
         normalise.normalise(raw, task="regression")
 
 
-def chosen(classes, target):
+def chosen(classes, target, positive=None):
     raw = Raw(pd.DataFrame({"x": range(len(target)), "y": target}), "y", "set", {"sklearn": "set"})
-    return normalise.normalise(raw, classes=classes)
+    return normalise.normalise(raw, classes=classes, positive=positive)
 
 
 @pytest.mark.parametrize("kind", [str, int, float])
@@ -576,6 +576,17 @@ def test_words_in_rows_that_are_left_out_change_no_column(tmp_path, ends, form):
 def test_a_class_that_is_not_there():
     with pytest.raises(UserError, match=r"classes: .* has no class 'c'; known: a, b"):
         chosen(["b", ["a", "c"]], list("ab") * 5)
+
+
+def test_a_positive_class_is_one_of_two():
+    target = list("abc") * 5
+    assert chosen([["a", "b"], "c"], target, "a+b")[1]["positive"] == "a+b"
+    assert chosen(None, [0, 1] * 5, 0)[1]["positive"] == "0"
+    assert "positive" not in chosen(None, [0, 1] * 5)[1]
+    with pytest.raises(UserError, match=r"positive: .* has no class 'd'; known: a, b"):
+        chosen(["a", "b"], target, "d")
+    with pytest.raises(UserError, match=r"positive: .* has 3 classes; a positive one is of two"):
+        chosen(None, target, "a")
 
 
 def test_many_classes_are_no_regression():

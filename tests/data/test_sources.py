@@ -45,7 +45,8 @@ def test_keys_name_folders():
     assert sources.source_key({"sklearn": "digits"}) == "sklearn-digits"
     assert sources.source_key({"sklearn": "digits", "task": "classification"}) == "sklearn-digits"
     two = [sources.source_key({"sklearn": "digits", "classes": c}) for c in ([1, 2], [[1, 2], 3])]
-    assert len({*two, "sklearn-digits"}) == 3
+    two.append(sources.source_key({"sklearn": "digits", "classes": [1, 2], "positive": 1}))
+    assert len({*two, "sklearn-digits"}) == 4
     numbers = sources.source_key({"openml": 772, "target": "depth", "task": "regression"})
     assert re.fullmatch("openml-772-[0-9a-f]{8}-regression", numbers)
     digest = hashlib.sha256(b"data/my file.csv\nlabel").hexdigest()[:8]
@@ -73,6 +74,8 @@ def test_the_module_imports_nothing_heavy():
     [
         ({}, "needs exactly one of openml, openml_task, file, sklearn; found none"),
         ({"openml": 1, "sklearn": "iris"}, "found openml and sklearn"),
+        ({"openml": 1, "positive": True}, "positive: True is not a label; labels that YAML does"),
+        ({"openml": 1, "positive": 1, "task": "regression"}, "positive: a regression has no cl"),
         ({"openml": 1, "versoin": 1}, "unknown key 'versoin'; did you mean 'version'?"),
         ({"openml": "772"}, "openml: an id has no quotes; found '772'"),
         ({"openml": True}, "openml: must be an id, an integer from 1 .*, or a name; found True"),

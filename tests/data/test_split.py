@@ -249,6 +249,27 @@ def test_codes_follow_the_sorted_labels():
         assert np.bincount(codes).tolist() == list(described["classes"][part].values())
 
 
+@pytest.mark.parametrize("settings", [PAPER, FOLDS])
+def test_the_positive_class_is_class_1(settings):
+    """Precision, recall and thresholds are about class 1."""
+    frame = mixed()[lambda rows: rows["y"] != "maybe"].reset_index(drop=True)
+    frame["x"] = np.where(frame["y"] == "no", 1.0, 0.0)
+    raw = Raw(frame, "y", "set", {"sklearn": "set"})
+    for positive, classes in [("no", ["yes", "no"]), ("yes", ["no", "yes"])]:
+        rows, described = normalise.normalise(raw, positive=positive)
+        inputs, test_labels, split = prepare.make_split(rows, described, settings)
+        assert inputs.classes.tolist() == classes
+        x = inputs.features.tolist().index("x")
+        for part, codes in [
+            ("train", inputs.y_train),
+            ("validation", inputs.y_validation),
+            ("test", test_labels),
+        ]:
+            X = getattr(inputs, f"X_{part}")
+            assert np.array_equal(X[:, x] == 1, np.array(classes)[codes] == "no")
+            assert np.bincount(codes).tolist() == list(split["classes"][part].values())
+
+
 def test_rows_keep_their_labels():
     # The label is a function of the one feature: after the split it must still be.
     x = np.arange(90.0)

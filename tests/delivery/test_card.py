@@ -345,7 +345,7 @@ SAID = {
     "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
     "weights": "Rows are weighted here, at thresholds and in the calibration, but not by class",
-    "two": "The positive class for average precision and F1 is 'b', the second in order of text",
+    "two": "average precision, F1 and thresholds is 'b'; to change it, search with POSITIVE='a' ",
     "more": "Average precision, F1 and AUC are means over the classes",
     "kept": "The tested members are the delivered ones, refitted on the training rows.",
     "again": "Before they were refitted, their ",

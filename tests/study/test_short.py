@@ -35,6 +35,21 @@ def test_the_metric_follows_from_the_values_of_the_target(tmp_path, values, metr
         assert short.look_at(str(file), "y", "auc").summary.endswith(", minimising 1 - AUC")
 
 
+def test_the_positive_class_is_said_and_can_be_chosen(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n" + "1,bad\n2,good\n" * 9)
+    for positive, said in [(None, "good"), ("bad", "bad")]:
+        found = short.look_at(str(file), "y", None, positive=positive)
+        assert found.summary.startswith(f"'y': 2 classes ('{said}' is the positive one), minimis")
+    with pytest.raises(UserError, match=r"--positive: .* no class 'goood'; did you mean 'good'\?"):
+        short.look_at(str(file), "y", None, positive="goood")
+    with pytest.raises(UserError, match="--positive: with the metric squared-error, 'x' has no"):
+        short.look_at(str(file), "x", "squared-error", positive="1")
+    made = short.content("a", str(file), "y", positive="bad", **ARGUMENTS)
+    assert made["datasets"]["a"]["positive"] == "bad"
+    assert model.check(made).datasets["a"].source["positive"] == "bad"
+
+
 def test_classes_or_amounts_must_be_said(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*range(40)] * 3))
@@ -176,7 +191,8 @@ def test_classes_of_one_or_two_rows_are_left_out_with_a_note(tmp_path):
     found = short.look_at(str(file), "y", None)
     assert (found.rows, found.classes) == (20, ["down", "up"])
     assert found.summary.startswith(
-        "'y': 2 classes of 3 rows or more, as each part of a split needs one, minimising"
+        "'y': 2 classes ('up' is the positive one) of 3 rows or more, as each part of a split "
+        "needs one, minimising"
     )
     said = "3 rows left out because of the class: 'z' (2), '1' (1)"
     assert [note for note in found.described["notes"] if "left out" in note] == [said]

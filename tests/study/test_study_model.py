@@ -474,6 +474,10 @@ def test_settings_of_a_split():
             {"datasets": {"wine": {"sklearn": "wine", "classes": ["class_0", "class_1"]}}},
             "datasets.wine.classes: a regression has no classes; remove the key",
         ),
+        (
+            {"datasets": {"wine": {"sklearn": "wine", "positive": "class_0"}}},
+            "datasets.wine.positive: a regression has no classes; remove the key",
+        ),
     ],
 )
 def test_what_a_regression_cannot_have(change, message):

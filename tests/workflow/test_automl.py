@@ -31,7 +31,7 @@ from support.checkout import Checkout
 pytestmark = pytest.mark.slow
 
 #: No column divides the rows.
-ALIKE = {**dict.fromkeys(automl.ROLES), "columns": "", "test": ""}
+ALIKE = {**dict.fromkeys(automl.ROLES), "columns": "", "test": "", "positive": ""}
 #: What the tutorial does in Python: makes a table, shows predictions, and evaluations.
 TUTORIAL = markdown.blocks((ROOT / "docs/tutorials/ensemble.md").read_text("utf-8"), "python")
 
@@ -189,6 +189,7 @@ def test_a_finished_ensemble_is_not_made_again(made):
         (["--name", "../up"], "--name: '../up' is not possible"),
         (["--name", "tiny"], "'results/tiny' is of another study; choose another --name, or move"),
         (["--metric", "squared-error"], "squared-error is for numbers"),
+        (["--positive", "ye"], "--positive: data set 'my table': target 'left' has no class 'ye'"),
         (["--minutes", "soon"], "'soon' is not a positive number of minutes"),
         (["--minutes", "1e9"], "'1e9' is not a positive number of minutes, up to 100000"),
         (["--cores", "two"], "'two' is not an integer from 1 to 1000"),
@@ -296,6 +297,7 @@ def test_a_folder_that_is_not_of_this_table(study, line, tmp_path, monkeypatch):
         ({"metric": "log-loss"}, "metric"),
         ({"metric": "log-loss", "columns": "{categorical: [x]}"}, "roles of columns, metric"),
         ({"cores": 2}, "--cores"),
+        ({"positive": "a"}, "positive class"),
     ],
 )
 def test_other_roles_and_metrics_start_the_search_over(tmp_path, monkeypatch, change, said):

@@ -139,7 +139,9 @@ class Search:
         roles.check(columns, "--columns")
         name = short.name_of(options.data, options.name)
         self.folder = Path("results", name)
-        table = short.look_at(options.data, options.target, options.metric or None, columns)
+        positive = options.positive or None
+        looked = options.data, options.target, options.metric or None, columns, positive
+        table = short.look_at(*looked)
         rows, metric, described = table.rows, table.metric, table.described
         self.test = options.test or None
         if self.test:
@@ -147,7 +149,7 @@ class Search:
         self.study = short.content(
             name, options.data, options.target, rows=rows, columns=len(described["columns"]),
             metric=metric, minutes=options.minutes, cores=options.cores, classes=table.classes,
-            roles_of=columns, groups=table.groups, rarest=table.rarest,
+            positive=positive, roles_of=columns, groups=table.groups, rarest=table.rarest,
         )  # fmt: skip
         self._set_test(self.study)
         model.check(self.study)
@@ -245,6 +247,7 @@ class Search:
             "table": other_rows,
             "roles of columns": before.get("columns") != now.get("columns"),
             "metric": earlier["study"].get("metric") != self.study["metric"],
+            "positive class": before.get("positive") != now.get("positive"),
             # As many pipelines are suggested at a time.
             "--cores": earlier["study"].get("workers") != self.study["workers"],
         }

@@ -35,6 +35,7 @@ def normalise(
     columns: Mapping[str, Sequence[str]] | None = None,
     task: str = CLASSIFICATION,
     classes: Sequence[Any] | None = None,
+    positive: Any = None,
 ) -> tuple["pd.DataFrame", dict[str, Any]]:
     """Convert a data set to ``dataset.parquet`` and ``dataset.json``.
 
@@ -56,6 +57,9 @@ def normalise(
     classes
         The classes to use: labels, or lists of labels that form one class; rows of other classes
         are left out. Default: all.
+    positive
+        Of two classes, the one that precision, recall and thresholds are about, as it is called
+        after merging. Default: the second in the order of text.
 
     Returns
     -------
@@ -68,7 +72,8 @@ def normalise(
     ------
     UserError
         If there are no rows or features, values have other types, the target does not suit the
-        task, a column cannot have its role, or ``classes`` names an unknown label.
+        task, a column cannot have its role, ``classes`` or ``positive`` names an unknown label, or
+        there is a ``positive`` one among more than two.
     """
     import pandas as pd
 
@@ -94,6 +99,7 @@ def normalise(
         labels = _labels(frame[target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
         notes += _words(labels, target) + _twins(labels)
+        _check_positive(positive, [*counts], about)
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
@@ -162,6 +168,7 @@ def normalise(
         "gaps": gaps,
         "prepared": prepare.width(result, kinds, asked),
         "classes": counts,
+        **({} if positive is None else {"positive": str(positive)}),
         "notes": notes,
     }
     return result, description
@@ -325,6 +332,15 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
         if label not in known:
             raise UserError(f"classes: {what} has no class '{label}'; {nearest(label, known)}")
     return labels.map(new)
+
+
+def _check_positive(positive: Any, classes: Sequence[str], what: str) -> None:
+    if positive is None:
+        return
+    if len(classes) > 2:
+        raise UserError(f"positive: {what} has {len(classes)} classes; a positive one is of two")
+    if str(positive) not in classes:
+        raise UserError(f"positive: {what} has no class '{positive}'; {nearest(positive, classes)}")
 
 
 def _words(labels, target: str) -> list[str]:

@@ -168,6 +168,8 @@ def divide(
     if description["classes"]:
         classes, codes = np.unique(target.to_numpy(dtype=str), return_inverse=True)
         labels = codes.astype(np.int64)
+        if description.get("positive") == classes[0]:  # class 1 is the positive one
+            classes, labels = classes[::-1], 1 - labels
         return split_rows(labels, classes, settings, *by), labels, classes, of_rows, {}
     numbers = target.to_numpy("float64")
     rows = split_rows(strata(numbers), None, settings, *by)

@@ -26,12 +26,14 @@ from ensemble_search.runtime.plugins import nearest
 if TYPE_CHECKING:
     import pandas as pd
 
+COMMON = ("columns", "classes", "positive", "task")
 KEYS = {
-    "openml": {"openml", "version", "md5", "target", "columns", "classes", "task"},
-    "openml_task": {"openml_task", "version", "md5", "columns", "classes", "task"},
-    "file": {"file", "test", "target", "columns", "classes", "task"},
-    "sklearn": {"sklearn", "columns", "classes", "task"},
+    "openml": {"openml", "version", "md5", "target", *COMMON},
+    "openml_task": {"openml_task", "version", "md5", *COMMON},
+    "file": {"file", "test", "target", *COMMON},
+    "sklearn": {"sklearn", *COMMON},
 }
+QUOTES = "labels that YAML does not read as text or an integer need quotes"
 LARGEST_ID = 10**9
 MOST_NAME = 80  # maximum characters of a data set's name at OpenML
 #: The data sets that scikit-learn ships, and the tasks for which their targets are suitable.
@@ -107,7 +109,12 @@ def source_kind(source: Mapping[str, Any], where: str = "source") -> str:
         raise UserError(f"{where}.target: is missing; name the column that is to be predicted")
     roles.check(source.get("columns", {}), f"{where}.columns")
     if "classes" in source:
-        _check_classes(source["classes"], source.get("task"), f"{where}.classes")
+        _check_classes(source["classes"], f"{where}.classes")
+    if "positive" in source and type(source["positive"]) not in (str, int):
+        raise UserError(f"{where}.positive: {source['positive']!r} is not a label; {QUOTES}")
+    for key in ("classes", "positive"):
+        if key in source and source.get("task") == REGRESSION:
+            raise UserError(f"{where}.{key}: a regression has no classes; remove the key")
     return kind
 
 
@@ -122,7 +129,7 @@ def not_openml(value: Any) -> str:
     return "" if right else f"must be an id, an integer from 1 to {LARGEST_ID}, or a name"
 
 
-def _check_classes(classes: Any, task: str | None, where: str) -> None:
+def _check_classes(classes: Any, where: str) -> None:
     """Check that classes are two or more labels or lists of labels, each label once."""
     groups = (
         [c if isinstance(c, list) else [c] for c in classes] if isinstance(classes, list) else []
@@ -131,7 +138,7 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
     if len(groups) < 2 or not all(groups) or not all(type(v) in (str, int) for v in labels):
         raise UserError(
             f"{where}: {classes!r} is not a list of two classes or more, such as [[a, b], c]; "
-            "labels that YAML does not read as text or an integer need quotes"
+            f"{QUOTES}"
         )
     for label in labels:
         if [*map(str, labels)].count(str(label)) > 1:
@@ -140,8 +147,6 @@ def _check_classes(classes: Any, task: str | None, where: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise UserError(f"{where}: two classes would be called '{name}'; leave one out")
-    if task == REGRESSION:
-        raise UserError(f"{where}: a regression has no classes; remove the key")
 
 
 def _unencodable(text: str) -> bool:
@@ -152,14 +157,16 @@ def source_key(source: Mapping[str, Any]) -> str:
     """Return the folder name of a source below ``results/data/``.
 
     ``openml-772``, ``sklearn-digits``, ``file-<stem>-<8 hex digits of paths and target>``, or, for
-    a name at OpenML, ``openml-<name>-<8 hex digits of name and version>``. ``columns``, ``classes``
-    and another ``target`` at OpenML append 8 hex digits each; ``task: regression`` appends that
-    word. At most 255 characters. Errors are as in :func:`source_kind`.
+    a name at OpenML, ``openml-<name>-<8 hex digits of name and version>``. ``columns``,
+    ``classes``, ``positive`` and another ``target`` at OpenML append 8 hex digits each;
+    ``task: regression`` appends that word. At most 255 characters. Errors are as in
+    :func:`source_kind`.
     """
     kind = source_kind(source)
     word = f"-{REGRESSION}" if source.get("task") == REGRESSION else ""
-    if classes := source.get("classes"):
-        word += f"-{hashlib.sha256(json.dumps(classes).encode()).hexdigest()[:8]}"
+    for key in ("classes", "positive"):
+        if key in source:
+            word += f"-{hashlib.sha256(json.dumps(source[key]).encode()).hexdigest()[:8]}"
     suffix = roles.suffix(source.get("columns", {})) + word
     if kind == "file":
         stem = re.sub(r"[^A-Za-z0-9._-]", "_", PurePath(source["file"]).stem)[: 232 - len(word)]

@@ -221,9 +221,10 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
             f"'{described['by']['group']}', and the intervals reflect the sampling of groups."
         )
     if len(tested.classes) == 2:
+        other, positive = tested.classes
         said.append(
-            f"The positive class for average precision and F1 is '{tested.classes[1]}', the second "
-            "in order of text: rename the classes to change it."
+            f"The positive class for average precision, F1 and thresholds is '{positive}'; to "
+            f"change it, search with POSITIVE='{other}' (positive: '{other}' in a study)."
         )
     elif tested.classes:
         said.append("Average precision, F1 and AUC are means over the classes.")

@@ -17,7 +17,7 @@ from ensemble_search.data import roles
 DOOR = "ENSEMBLE_SEARCH_DOOR"
 #: Options of the script; some have other names in make and Python.
 OPTIONS = ("data", "target", "minutes", "metric", "cores", "name", "group", "time", "fold",
-           "weight", "test", "columns")  # fmt: skip
+           "weight", "test", "columns", "positive")  # fmt: skip
 IN_MAKE, IN_PYTHON = {"name": "ENSEMBLE"}, {"data": "frame"}
 #: An option, perhaps with a value; and a key of a study with its value.
 OPTION = re.compile(rf"(?<![\w-])--({'|'.join(OPTIONS)})(?![\w-])(?:=([\w.]*\w))?")

@@ -49,6 +49,7 @@ def fit(
     *,
     minutes: float = 10,
     metric: str | None = None,
+    positive: Any = None,
     group: str | None = None,
     time: str | None = None,
     fold: str | None = None,
@@ -79,6 +80,9 @@ def fit(
     metric
         Loss to minimise. Default: ``error`` if the target is text or has at most 10 distinct
         numbers, else ``squared-error``. Required for 11 to 100 distinct integers.
+    positive
+        Of two classes, the one that ``f1``, ``average-precision`` and thresholds are about.
+        Default: the second in the order of text.
     group, time, fold, weight
         Names of columns that divide or weight the rows; see docs/deliver.md.
     columns
@@ -91,7 +95,7 @@ def fit(
         Name of the results. Default: the stem of the file or, for a frame, the target, unless
         there are results for another frame.
     folder
-        The results are written to ``results/<name>/`` in this folder.
+        The results are written to ``results/<name>/`` in this folder, which is made if needed.
     quiet
         If true, print nothing.
 
@@ -115,10 +119,12 @@ def fit(
         if not isinstance(value, kind):
             raise ValueError(f"{key}: {value!r} is not text")
     target, place = str(target), Path(folder).resolve()
-    if not place.is_dir():
-        raise ValueError(f"folder: there is no folder '{folder}'")
     given = {role: _names(names) for role, names in (columns or {}).items()}
     frames = _Frames(place, given.get("drop"))
+    try:
+        frames.make_folder()
+    except OSError as error:
+        raise ValueError(f"folder: '{folder}' cannot be made: {error.strerror}") from None
     try:
         if isinstance(frame, (str, Path)):
             file = _from(place, frame)
@@ -134,9 +140,9 @@ def fit(
         frames.undo()
         raise ValueError(one_line(doors.written(str(error), "python"))) from None
     arguments = {
-        "data": file, "target": target, "minutes": minutes, "metric": metric, "group": group,
-        "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores, "name": name,
-        "columns": json.dumps(given, default=str),
+        "data": file, "target": target, "minutes": minutes, "metric": metric, "positive": positive,
+        "group": group, "time": time, "fold": fold, "weight": weight, "test": test, "cores": cores,
+        "name": name, "columns": json.dumps(given, default=str),
     }  # fmt: skip
     options = [f"--{key}={value}" for key, value in arguments.items() if value is not None]
     state, status = place / "results" / name / "automl.json", -1
@@ -178,6 +184,12 @@ class _Frames:
         self.place, self.drop = place, drop if isinstance(drop, list) else ()
         #: What was there before, by file; None if nothing was.
         self.before: dict[Path, bytes | None] = {}
+
+    def make_folder(self) -> None:
+        """Make the folder, but not those above it, if it does not exist."""
+        if not self.place.is_dir():
+            self.place.mkdir()
+            self.before[self.place] = None
 
     def write(self, frame: Any, target: str, name: str, what: str, keep: bool = False) -> str:
         """Write a frame as Parquet; return the name of the file, relative to the folder.

@@ -82,9 +82,15 @@ class Table:
 
 
 def look_at(
-    file: str, target: str, metric: str | None, columns: Mapping[str, Sequence[str]] | None = None
+    file: str,
+    target: str,
+    metric: str | None,
+    columns: Mapping[str, Sequence[str]] | None = None,
+    positive: str | None = None,
 ) -> Table:
     """Read a table and its target; for ``columns``, names by role, see ``data.roles``.
+
+    ``positive`` is the positive one of two classes, as for ``normalise.normalise``.
 
     Without a ``metric``, the loss is the classification error if the target is classes (text, or at
     most ``normalise.MAX_FRACTIONS`` distinct values), else the squared error.
@@ -160,7 +166,9 @@ def look_at(
             f"--metric: {metric} is for numbers, and '{target}' has {other}; write finite "
             "numbers, as -1234.5, and leave fields of unknown ones empty"
         )
-    what, classes, rarest = "a regression", None, None
+    what, enough, classes, rarest = "a regression", "", None, None
+    if task == REGRESSION and positive is not None:
+        raise UserError(f"--positive: with the metric {metric}, '{target}' has no classes")
     if task == CLASSIFICATION:
         declared = isinstance(labels.dtype, pd.CategoricalDtype)
         if not declared and (many := many_numbers(column)):
@@ -186,19 +194,21 @@ def look_at(
         what = f"{len(counts) - len(rare)} classes"
         if len(rare):
             classes = counts.index[~counts.index.isin(rare.index)].tolist()
-            what += (
+            enough = (
                 f" of {normalise.SMALLEST_CLASS} rows or more, as each part of a split needs one"
             )
     try:
-        frame, described = normalise.normalise(raw, columns, task, classes)
+        frame, described = normalise.normalise(raw, columns, task, classes, positive)
     except UserError as error:
         raise UserError(*(_with_option(line, columns) for line in error.problems)) from None
+    if len(known := [*described["classes"]]) == 2:
+        what += f" ('{positive or known[1]}' is the positive one)"
     groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
     title = plugins.load("metrics", metric).title
     title = title if title.startswith("1 - ") else f"the {title}"
-    summary = f"'{target}': {what}, minimising {title}"
+    summary = f"'{target}': {what}{enough}, minimising {title}"
     return Table(described["rows"], metric, summary, classes, groups, rarest, frame, described)
 
 
@@ -209,7 +219,9 @@ def _of_options(error: UserError) -> UserError:
 
 
 def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
-    """Begin a message about a column that has a role with the option that gave it."""
+    """Begin a message about the positive class, or a column that has a role, with its option."""
+    if line.startswith("positive: "):
+        return f"--{line}"
     for name, role in roles.by_name(columns).items():
         if f": column '{name}'" in line:
             return f"--{role if role in OPTIONS else 'columns'}: {line}"
@@ -251,6 +263,7 @@ def content(
     minutes: float,
     cores: int,
     classes: Sequence[str] | None = None,
+    positive: str | None = None,
     roles_of: Mapping[str, Sequence[str]] | None = None,
     groups: int | None = None,
     rarest: int | None = None,
@@ -262,9 +275,9 @@ def content(
 
     The search takes ``minutes``, with an evaluation on each of the ``cores``; twice as many are
     suggested at a time, so that no core waits long for the slowest. ``classes`` are those used;
-    default: all. ``roles_of`` has names of columns by role. Folds require that rows have no order,
-    and several ``groups`` of rows, if any, per fold. ``rarest``: see :func:`split_of`. Raises
-    UserError if there is no such metric.
+    default: all. For ``positive``, see :func:`look_at`. ``roles_of`` has names of columns by role.
+    Folds require that rows have no order, and several ``groups`` of rows, if any, per fold.
+    ``rarest``: see :func:`split_of`. Raises UserError if there is no such metric.
     """
     task = plugins.load("metrics", metric).task
     search: dict[str, Any] = {"optimizer": "divbo"}
@@ -275,6 +288,7 @@ def content(
     seconds = max(SECONDS, round(60 * minutes * SHARE))
     source: dict[str, Any] = {"file": file, "target": target}
     source |= {"classes": [*classes]} if classes else {}
+    source |= {"positive": positive} if positive is not None else {}
     roles_of = {role: [*names] for role, names in (roles_of or {}).items()}
     source |= {"columns": roles_of} if roles_of else {}
     folds = "time" not in roles_of and (groups is None or groups >= GROUPS)

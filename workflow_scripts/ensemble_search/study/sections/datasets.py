@@ -105,6 +105,11 @@ class Dataset(Section):
         None,
         description="classes to keep, such as [a, b]; a list merges classes: [[1, 2], 3]",
     )
+    positive: Any = Field(
+        None,
+        description="of two classes, the one that `f1`, `average-precision` and thresholds are "
+        "about (default: the second in the order of text)",
+    )
     train_rows: TrainRows | None = Field(
         None, description="fit on a part of its training rows (default: `split.train_rows`)"
     )
@@ -139,8 +144,9 @@ def problems(study: "Study") -> Iterator[str]:
                 f"{where}.task: {dataset.task}, but metric '{study.metric}' is for {study.task}; "
                 "change one of them"
             )
-        if dataset.classes and study.task == REGRESSION:
-            yield f"{where}.classes: a regression has no classes; remove the key"
+        given = [key for key in ("classes", "positive") if getattr(dataset, key) is not None]
+        if given and study.task == REGRESSION:
+            yield f"{where}.{given[0]}: a regression has no classes; remove the key"
             continue
         tasks = BUNDLED.get(dataset.sklearn or "", TASKS)
         if dataset.task is None and study.task and study.task not in tasks:
