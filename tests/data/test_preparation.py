@@ -415,6 +415,11 @@ def _without(key):
         lambda d: d["columns"][0].update(fills={"x.year": 1}),
         lambda d: d["columns"][2].update(fills={"t.century": 1}),
         lambda d: d["columns"][1].update(read="numbers in a style that is not there"),
+        *(
+            lambda d, ends=ends: d["columns"][0].update(ends=ends)
+            for ends in ([1, 0], [0], [float("nan"), 1], [0, 1e39], ["a", "b"], 3)
+        ),
+        lambda d: d["columns"][2].update(ends=[0, 1]),
         lambda d: d["columns"][6].update(words=["p", "p"]),
         lambda d: d["columns"][6].update(words=[1]),
     ],
@@ -425,6 +430,29 @@ def test_a_forged_description_is_rejected_in_one_line(damage):
     with pytest.raises(UserError, match="damaged or forged") as error:
         Preparation.from_json(described)
     assert "\n" not in str(error.value)
+
+
+def test_numbers_far_from_those_of_the_training_rows_are_noted():
+    train = pd.DataFrame({"x": [10.0, 30.0, None, 20.0], "z": [1, 2, 3, 4], "b": [True, False] * 2})
+    kinds = {"x": "numeric", "z": "numeric", "b": "boolean"}
+    fitted = prepare.fit(train, kinds)[0]
+    restored = Preparation.from_json(json.loads(json.dumps(fitted.to_json())))
+
+    def notes(x, of=restored):
+        return of.transform({"x": x, "z": [1] * len(x), "b": [True] * len(x)})[1]
+
+    said = "column 'x': {} outside the range of the training rows, 10 to 30: {}"
+    assert notes([10.0, 30.0, 50.0, -10.0]) == []  # outside, but not far
+    assert notes([50.5]) == [said.format("1 value", "50.5")]
+    assert notes(["31", "-11", "15"]) == [said.format("2 values", "-11, 31")]
+    assert notes([31.0] * 5 + [15.0] * 5) == []
+    assert notes([31.0] * 6 + [15.0] * 4) == [said.format("6 values", "31")]
+    assert notes([1.0, 2, 3, 4, 5] * 2) == [said.format("10 values", "1, 2, 3, ...")]
+    assert notes([None, "unknown"] * 9) == []
+    earlier = fitted.to_json()
+    for column in earlier["columns"]:
+        del column["ends"]  # as an earlier version wrote it
+    assert notes([1e9] * 20, Preparation.from_json(earlier)) == []
 
 
 TIMES = st.sampled_from(["", "T00:00", " 23:59:59", "T12:30:01.5", "T12:30:01.123456789", "T24:00"])

@@ -93,11 +93,11 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
     def rows(labels, p, weights):
         of = SimpleNamespace(
             classes=["no", "yes"], labels=labels, probabilities=np.stack([1 - p, p], axis=1),
-            weights=weights,
+            weights=weights, groups=None,
         )  # fmt: skip
         part = card._threshold(of)
         codes.append(part.code)
-        return part.tables[0].rows
+        return [[cell.partition(" (")[0] for cell in row] for row in part.tables[0].rows]
 
     codes: list[str] = []
     again = np.repeat(np.arange(900), weights)
@@ -116,12 +116,31 @@ def test_thresholds_of_the_card_are_weighted_and_reach_the_rare():
     assert "--threshold 0.005 " in codes[-1], "not 0.00"
 
 
+def test_intervals_at_thresholds_know_groups_and_weights():
+    rng = np.random.default_rng(0)
+    p, labels = np.repeat(rng.random(60), 5), np.repeat(rng.integers(0, 2, 60), 5)
+    of = {"classes": ["no", "yes"], "labels": labels, "probabilities": np.stack([1 - p, p], axis=1)}
+    uneven = np.where(np.arange(300) % 5 == 0, 1e3, 1.0)
+
+    def width(**more):
+        cell = card._threshold(SimpleNamespace(**of, **more)).tables[0].rows[4][3]
+        value, low, high = map(float, re.findall(r"[\d.]+", cell))
+        assert low < value < high
+        return high - low
+
+    alike = width(groups=None, weights=np.empty(0))
+    assert width(groups=np.repeat(np.arange(60), 5), weights=np.empty(0)) > 1.5 * alike
+    assert width(groups=None, weights=uneven) > 1.5 * alike
+    assert width(groups=None, weights=np.full(300, 7.0)) == alike
+
+
 @pytest.mark.parametrize("helps", [True, False])
 def test_thresholds_that_all_cost_more_than_no_ensemble_are_said(helps):
     labels = (np.arange(400) % 20 == 0).astype(int)
     p = np.where(labels == helps, 0.9, 0.001)
     of = {"labels": labels, "weights": np.empty(0), "probabilities": np.stack([1 - p, p], axis=1)}
-    (said,) = card._threshold(SimpleNamespace(classes=["no", "yes"], **of)).paragraphs
+    part = card._threshold(SimpleNamespace(classes=["no", "yes"], groups=None, **of))
+    said = part.paragraphs[-1]
     assert ("At none of these thresholds is it cheaper" in said) != helps
 
 
@@ -130,7 +149,7 @@ def test_thresholds_of_test_rows_of_one_class(label, recwarn):
     """A file of test rows may have no other."""
     p = np.linspace(0.01, 0.99, 60)
     both, labels = np.stack([1 - p, p], axis=1), np.full(60, label)
-    of = {"labels": labels, "probabilities": both, "weights": np.empty(0)}
+    of = {"labels": labels, "probabilities": both, "weights": np.empty(0), "groups": None}
     part = card._threshold(SimpleNamespace(classes=["no", "yes"], **of))
     assert {row[3] == "–" for row in part.tables[0].rows} == {label == 0}
     assert "nan" not in str(part.tables)
@@ -141,7 +160,7 @@ def test_thresholds_of_test_rows_of_one_class(label, recwarn):
 def test_lines_of_costs_leave_their_figure_and_do_not_end_in_it():
     p = np.linspace(0.01, 0.99, 100)
     of = SimpleNamespace(classes=["no", "yes"], labels=np.arange(100) % 2, weights=np.empty(0),
-                         probabilities=np.stack([1 - p, p], axis=1))  # fmt: skip
+                         probabilities=np.stack([1 - p, p], axis=1), groups=None)  # fmt: skip
     costs = card._threshold(of).charts[1]
     assert max(costs.series[-1].y) > costs.y_limits[1] == card.MOST_COST
     for one in costs.series:
@@ -334,6 +353,16 @@ def test_partial_dependence_of_what_has_no_simple_values():
     values, means = measures.dependence(ensemble, lambda c: c, X, "note", 0)
     assert values == ["good", "bad", "so"]
     assert means[:, 0].tolist() == [1, 10, 100]
+    # Of many words, those whose predictions differ most: not "said", in each row.
+    many = Texts("note", ["said", *(f"w{i}" for i in range(30))], [1.0] * 31)
+    X = np.column_stack([np.ones(40), np.zeros((40, 30))])
+    ensemble.preparation = Preparation([many], ["note"])
+    effects = np.where(np.arange(31) % 3 == 2, np.arange(31), 0.0)[:, None]
+    ensemble.combine = lambda X: X @ effects
+    values, means = measures.dependence(ensemble, lambda c: c, X, "note", 0)
+    assert len(values) == measures.VALUES
+    assert values[-9:] == [f"w{i}" for i in range(4, 30, 3)]
+    assert means[-9:, 0].tolist() == [*range(5, 31, 3)]
     # Of a date without its days, there are no values to take.
     ensemble.preparation = Preparation([Numbers("day", "date", {"day.month": 1.0})], ["day"])
     assert measures.dependence(ensemble, lambda c: c, X[:, :1], "day", 0) is None

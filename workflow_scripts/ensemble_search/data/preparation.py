@@ -8,8 +8,9 @@ import math
 import numbers
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ WORD = re.compile(r"\b\w\w+\b")
 UNREADABLE = "that cannot be read, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
 EXAMPLES = 3
+#: Values are far from those of the training rows if they are outside their range by more than this
+#: many times its width. With :data:`ENOUGH` rows, most of them outside are noted, too.
+FAR = 1.0
 #: The end of advice on writing numbers.
 MOST_AND_NONE = ", of at most 3.4e38, and leave unknown ones empty"
 #: Kinds of columns whose values are read; from this number of given values on, most must be
@@ -89,12 +93,15 @@ class Numbers(_Column):
 
     ``fills`` has the imputed values by feature: the column itself, or ``<column>.<part>`` of a
     date. ``read`` is how values are read, if the kind does not determine it (:data:`READ`).
+    ``ends`` are the least and the greatest number of the training rows (None: unknown, or no
+    numbers).
     """
 
     name: str
     kind: str
     fills: Mapping[str, float]
     read: str | None = None
+    ends: Sequence[float] | None = None
 
     @property
     def features(self) -> list[str]:
@@ -259,9 +266,10 @@ class Preparation:
         ``columns`` has the values of every column in ``names``, of equal length (else UserError):
         text as in a CSV file, or numbers, booleans, dates and text. Other columns are ignored.
 
-        Also return notes, one line per column with unknown categories (all of its features are 0)
-        or with values that cannot be read (treated as missing, so imputed). UserError if these are
-        more than half of at least :data:`ENOUGH` values that are not missing.
+        Also return notes, one line per column with unknown categories (all of its features are 0),
+        with values that cannot be read (treated as missing, so imputed), or with numbers far from
+        those of the training rows (:data:`FAR`). UserError if unreadable values are more than half
+        of at least :data:`ENOUGH` values that are not missing.
         """
         lengths = {len(columns[name]) for name in self.names}
         if len(lengths) > 1:
@@ -271,7 +279,34 @@ class Preparation:
         for column in self.columns:
             if column.name in notes.unread:
                 _check_read(column, typed[column.name], notes)
-        return self.write(typed.__getitem__, max(lengths, default=0)), notes.lines
+        X = self.write(typed.__getitem__, max(lengths, default=0))
+        return X, [*notes.lines, *self._far(X)]
+
+    @cached_property
+    def _ends(self) -> tuple[list[int], np.ndarray]:
+        """Places of features with a known range, and these ranges, of shape (2, n)."""
+        places = self.places()
+        known = [c for c in self.columns if isinstance(c, Numbers) and c.ends]
+        return [places[c.name][0] for c in known], np.reshape([c.ends for c in known], (-1, 2)).T
+
+    def _far(self, X: np.ndarray) -> Iterator[str]:
+        """Note columns whose numbers are far from those of the training rows: other units, say."""
+        places, (low, high) = self._ends
+        own = X[:, places]
+        outside = (own < low) | (own > high)
+        if not outside.any():
+            return
+        most = (len(X) >= ENOUGH) & (2 * outside.sum(axis=0) > len(X))
+        beyond = np.maximum(low - own, own - high) > FAR * (high - low)
+        for k in np.flatnonzero(most | beyond.any(axis=0)).tolist():
+            name = self.features[places[k]]
+            some = np.unique(own[outside[:, k], k])
+            such = ", ".join(f"{value:g}" for value in some[:EXAMPLES])
+            such += ", ..." * (len(some) > EXAMPLES)
+            yield (
+                f"column '{name}': {_values(int(outside[:, k].sum()))} outside the range of the "
+                f"training rows, {low[k]:g} to {high[k]:g}: {such}"
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Describe the preparation as JSON, from which :meth:`from_json` restores it exactly."""
@@ -339,7 +374,13 @@ def _restored(described: Mapping[str, Any]) -> Column:
         raise ValueError(f"the imputed values of '{name}' are not numbers of its features")
     if kind == "boolean" and not set(fills.values()) <= {0, 1}:
         raise ValueError(f"the imputed value of '{name}' is not 0 or 1")
-    return Numbers(name, kind, {f: float(fill) for f, fill in fills.items()}, read)
+    ends = described.get("ends")  # which earlier versions did not write
+    if ends is not None:
+        least, greatest = ends
+        if not (kind == "numeric" and -cells.LARGEST <= least <= greatest <= cells.LARGEST):
+            raise ValueError(f"the range of '{name}' is not two numbers in order")
+        ends = [float(least), float(greatest)]
+    return Numbers(name, kind, {f: float(fill) for f, fill in fills.items()}, read, ends)
 
 
 def _text(value: Any) -> str:
@@ -363,8 +404,11 @@ class _Notes:
         if what == UNREADABLE:
             self.unread[column.name] = count, some
             hint = f"; {_how_to_write(column)}"
-        values = f"{count} value{'s' * (count != 1)}"
-        self.lines.append(f"column '{column.name}': {values} {what}: {some}{hint}")
+        self.lines.append(f"column '{column.name}': {_values(count)} {what}: {some}{hint}")
+
+
+def _values(count: int) -> str:
+    return f"{count} value{'s' * (count != 1)}"
 
 
 def _check_read(column: Column, typed: np.ndarray, notes: _Notes) -> None:

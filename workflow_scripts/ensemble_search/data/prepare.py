@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import checks, readings
-from ensemble_search.data.cells import is_missing
+from ensemble_search.data.cells import DAYS, is_missing
 from ensemble_search.data.preparation import (
     DATE_PARTS,
     WORD,
@@ -429,7 +429,10 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
             fills[feature] = fill
         else:
             constant.append(feature)
-    return Numbers(name, kind, fills, read), constant
+    ends = None
+    if kind == "numeric" and fills and read != DAYS:
+        ends = [float(np.nanmin(train)), float(np.nanmax(train))]
+    return Numbers(name, kind, fills, read, ends), constant
 
 
 def categories(name: str, train: np.ndarray, read: str | None) -> tuple[Categories, list[str]]:

@@ -315,8 +315,18 @@ def _threshold(tested: Tested) -> Part:
     head = ("cost of a miss, in false alarms", "threshold", "precision", "recall",
             "predicted positive", "cost per 100 rows", "without the ensemble")  # fmt: skip
     cells = []
+
+    def shown(value: float, hits: np.ndarray, of: np.ndarray) -> str:
+        if not of.any():
+            return "–"
+        groups = None if tested.groups is None else tested.groups[of]
+        own = tested.weights[of] if tested.weights.size else tested.weights
+        low, high = measures.share(hits[of], groups, own)
+        return f"{value:.3f} ({low:.2f} to {high:.2f})"
+
     for k, row in zip(missed, rows, strict=True):
-        shares = (f"{row[key]:.3f}" if row[key] >= 0 else "–" for key in ("precision", "recall"))
+        said = p >= row["threshold"]
+        shares = shown(row["precision"], positive, said), shown(row["recall"], said, positive)
         texts = f"{k:g}", f"{row['threshold']:.2g}", *shares
         both = (amount(100 * cost) for cost in _costs(row, k, share))
         cells.append((*texts, f"{row['alarms']:.3f}", *both))
@@ -329,14 +339,14 @@ def _threshold(tested: Tested) -> Part:
     return Part(
         "Choosing a threshold",
         [
-            "By default, the more probable class is predicted. If missing a "
-            f"'{name}' costs as much as k false alarms, it is cheapest to predict '{name}' if its "
-            "probability is at least 1 / (1 + k), provided that the probabilities are right (see "
-            "Calibration). Costs are in false alarms; the cost without the ensemble is that of "
-            "predicting one class for all rows, whichever is cheaper. The figure of costs ends at "
-            f"{MOST_COST:g} times this cost: lines that leave it at the top go on above."
+            f"By default, the more probable class is predicted. If missing a '{name}' costs as "
+            f"much as k false alarms, it is cheapest to predict '{name}' from the probability "
+            "1 / (1 + k) on, provided that the probabilities are right (see Calibration).",
+            "In the table, costs are in false alarms, and brackets have 95 % intervals. Without "
+            "the ensemble, one class is predicted for all rows, whichever is cheaper: the figure "
+            f"of costs is relative to that, and ends at {MOST_COST:g}."
             + " At none of these thresholds is it cheaper on the test rows to use the ensemble."
-            * (not left[least] < 1)
+            * (not left[least] < 1),
         ],
         [Table(head, cells)],
         [

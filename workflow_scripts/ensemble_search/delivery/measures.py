@@ -29,6 +29,8 @@ ROWS, REPEATS = 500, 3
 IN_ALL, FEWEST = 30_000, 100
 #: Maximum number of rows and values for the mean prediction by a column's value.
 SOME, VALUES = 200, 12
+#: Number of rows by which the words of a text are chosen.
+FOR_WORDS = 20
 #: Microseconds per day.
 DAY = 86_400_000_000
 #: Of fewer rows in the rarest class, bootstraps say too little: see :func:`interval`.
@@ -167,28 +169,34 @@ def _jackknife(
     return max(0.0, middle - half), middle + half
 
 
-def share(hits: np.ndarray, groups: np.ndarray | None) -> tuple[float, float]:
+def share(
+    hits: np.ndarray, groups: np.ndarray | None, weights: np.ndarray = UNWEIGHTED
+) -> tuple[float, float]:
     """Return the 95 % interval of a share of rows.
 
-    Wilson's interval (1927). With groups, it uses Student's t and the effective number of rows: as
-    many independent rows would have the same variance, that of a ratio of sums over groups (Korn &
-    Graubard, Survey Methodology 1998). If all rows are equal, each group counts as one row.
+    Wilson's interval (1927), with weights for Kish's effective number of rows (Survey Sampling,
+    1965). With groups, it uses Student's t and the effective number of rows: as many independent
+    rows would have the same variance, that of a ratio of sums over groups (Korn & Graubard, Survey
+    Methodology 1998). If all rows are equal, each group counts as one row.
 
     ``hits`` says whether each row counts, bool, of shape (n,); ``groups`` has codes of the rows'
-    groups, int, of shape (n,), and is None if rows are independent.
+    groups, int, of shape (n,), and is None if rows are independent; ``weights`` are the rows'
+    (default: equal).
     """
-    n, count = len(hits), int(np.count_nonzero(hits))
+    own = weights if weights.size else np.ones(len(hits))
+    whole = own.sum()
+    p, n = float(own[hits].sum() / whole), float(whole**2 / np.sum(own**2))
     if groups is None:
-        return wilson(count, n)
+        return _score(p, n, Z)
     from scipy.special import stdtrit
 
-    _, own = np.unique(groups, return_inverse=True)
-    k, p = int(own.max()) + 1, count / n
+    _, codes = np.unique(groups, return_inverse=True)
+    k = int(codes.max()) + 1
     if k < 2:
         return 0.0, 1.0
-    sums = np.bincount(own, weights=hits - p)
-    variance = k / (k - 1) * float(np.sum(sums**2)) / n**2
-    rows = min(float(n), p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(k)
+    sums = np.bincount(codes, weights=own * (hits - p))
+    variance = k / (k - 1) * float(np.sum(sums**2)) / whole**2
+    rows = min(n, p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(k)
     return _score(p, rows, float(stdtrit(k - 1, 0.975)))
 
 
@@ -345,15 +353,30 @@ def dependence(
     -------
     values, predictions
         Values: quantiles of numbers and dates, the most frequent categories, ``false`` and
-        ``true``, or the most frequent words, as texts of this word alone. Mean predictions: of
-        shape (len(values), n_outputs). None for a column with fewer than two values, or a date
-        without its days.
+        ``true``, or the words that change predictions most, as texts of this word alone, in the
+        order of the last output. Mean predictions: of shape (len(values), n_outputs). None for a
+        column with fewer than two values, or a date without its days.
     """
     own = next(c for c in ensemble.preparation.columns if c.name == column)
     places = ensemble.preparation.places()[column]
-    if isinstance(own, (Categories, Texts)):
+    X = X[np.random.default_rng(seed).permutation(len(X))]
+
+    def means(settings: np.ndarray, rows: int = SOME) -> np.ndarray:
+        each = np.repeat(X[None, :rows], len(settings), axis=0)
+        each[:, :, places] = settings[:, None]
+        combined = ensemble.combine(ensemble.member_predictions(each.reshape(-1, X.shape[1])))
+        return outputs(combined).reshape(len(settings), each.shape[1], -1).mean(axis=1)
+
+    values: list[Any]
+    if isinstance(own, Texts):
+        each_word = means(np.eye(len(places)), FOR_WORDS)
+        effects = np.abs(each_word - np.median(each_word, axis=0)).sum(axis=1)
+        chosen = np.argsort(-effects, kind="stable")[:VALUES]
+        chosen = chosen[np.argsort(each_word[chosen, -1], kind="stable")]
+        values, settings = [own.words[i] for i in chosen], np.eye(len(places))[chosen]
+    elif isinstance(own, Categories):
         common = np.argsort(-X[:, places].sum(axis=0), kind="stable")[:VALUES]
-        values: list[Any] = [own.words[i] for i in common]
+        values = [own.words[i] for i in common]
         settings = np.eye(len(places))[common]
     elif own.kind == "date":
         if (place := f"{column}.days") not in own.features:
@@ -372,12 +395,7 @@ def dependence(
             settings, values = np.array([[0.0], [1.0]]), ["false", "true"]
     if len(values) < 2:
         return None
-    rows = X[np.random.default_rng(seed).permutation(len(X))[:SOME]]
-    each = np.repeat(rows[None], len(settings), axis=0)
-    each[:, :, places] = settings[:, None]
-    combined = ensemble.combine(ensemble.member_predictions(each.reshape(-1, X.shape[1])))
-    found = outputs(combined).reshape(len(settings), len(rows), -1)
-    return values, found.mean(axis=1)
+    return values, means(settings)
 
 
 def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
