@@ -487,7 +487,8 @@ def page(rows: Sequence[Mapping[str, str]]) -> str:
         "",
         "## Data sets",
         "",
-        "Means over splits; in parentheses CPU seconds.",
+        f"Means over splits; in parentheses CPU seconds, and the number of splits if `{OWN}` has "
+        "more.",
         "",
         f"| data set | rows | measure | {' | '.join((OWN, *PEERS))} |",
         f"| --- | --- | --- |{' --- |' * (1 + len(PEERS))}",
@@ -599,13 +600,16 @@ def cpu_ratios(rows: Sequence[Mapping[str, str]], system: str) -> list[float]:
 
 def mean_of(rows: Sequence[Mapping[str, str]], system: str, name: str, measure: str) -> str:
     """Write a mean loss and the mean CPU seconds; empty if there are none."""
-    key = {"system": system, "dataset": name, "metric": METRICS[measure]}
-    found = [row for row in rows if key.items() <= row.items() and row[measure]]
+    key = {"dataset": name, "metric": METRICS[measure]}
+    fits = [row for row in rows if key.items() <= row.items() and row[measure]]
+    found = [row for row in fits if row["system"] == system]
     if not found:
         return ""
     loss = np.mean([float(row[measure]) for row in found])
     text = f"{100 * loss:.2f}" if measure == "error" else f"{loss:.4g}"
-    return f"{text} ({np.mean([float(row['cpu_seconds']) for row in found]):.0f})"
+    lacks = len(found) < sum(row["system"] == OWN for row in fits)
+    splits = f"; {len(found)} split{'s' * (len(found) > 1)}" * lacks
+    return f"{text} ({np.mean([float(row['cpu_seconds']) for row in found]):.0f}{splits})"
 
 
 def spread(values: Sequence[float], how: str) -> str:

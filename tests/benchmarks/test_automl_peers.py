@@ -54,6 +54,8 @@ def test_numbers_by_hand():
     assert f"| {FLAML} | RMSE | 2 | 1.732 | [0.278, 10.772] | 0 / 0 / 2 |" in text
     assert f"| {GOOD} | 1 | 3 | 66 (54 to 90) | 1.10 (0.90 to 1.50) | 2 of 3 | 9 |" in text
     assert "| diabetes | 10 | error, % | 22.00 (60) | 22.00 (78) |" in text
+    first = [row for row in ROWS if row["system"] == peers.OWN or row["split"] == "0"]
+    assert "| error, % | 22.00 (60) | 21.00 (66; 1 split) |" in peers.page(first)
     assert (
         f"- RMSE: `make ensemble` is not significantly different from {FLAML} on 2 data sets, 1.73"
         in text
