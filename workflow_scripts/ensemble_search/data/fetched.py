@@ -33,6 +33,7 @@ class Description(Stored):
     columns: dict[str, str]
     classes: dict[str, Count]
     # Older versions of the project did not store these.
+    positive: str | None = None
     asked: dict[str, str] = Field(default_factory=dict)
     of_rows: dict[str, dict[str, str]] = Field(default_factory=dict)
     read: dict[str, str] = Field(default_factory=dict)
