@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble_search.data import normalise, prepare, split
+from ensemble_search.data import normalise, prepare, roles, split
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError
@@ -540,10 +540,36 @@ def test_rows_are_divided_by_dates():
         {"time": ["day"], "weight": ["weight"]},
     )
     (said,) = (note for note in described["notes"] if "'day' is the time of the rows" in note)
-    assert "not a feature: if the target has a trend or a season, a copy of it under" in said
+    assert said.endswith("a trend or a season, make it one by 'columns: {date: [day]}'")
     inputs, *_ = prepare.make_split(frame, described, PAPER)
     assert inputs.weights.max() < inputs.validation_weights.min()
     assert inputs.validation_weights.max() < inputs.test_weights.min()
+
+
+@pytest.mark.parametrize(
+    ("role", "features"),
+    [("date", ["day.month", "day.day", "day.weekday", "day.days"]), ("numeric", ["day"])],
+)
+def test_the_time_of_the_rows_may_be_a_feature(role, features):
+    days = pd.date_range("2020-01-01", periods=100)
+    days = days.strftime("%d.%m.%Y") if role == "date" else days
+    raw = Raw(mixed().assign(day=days, weight=np.arange(100) + 0.5), "y", "set", {})
+    columns = {"time": ["day"], role: ["day"], "weight": ["weight"]}
+    roles.check(columns, "columns")
+    frame, described = normalise.normalise(raw, columns)
+    assert described["checksum"] == normalise.checksum(
+        frame, described["columns"], described["of_rows"]
+    )
+    assert not any("'day' is the time" in note for note in described["notes"])
+    inputs, _, made = prepare.make_split(frame, described, PAPER)
+    own = [i for i, name in enumerate(inputs.features) if name.startswith("day")]
+    assert inputs.features[own].tolist() == features
+    assert inputs.weights.max() < inputs.validation_weights.min()
+    assert inputs.validation_weights.max() < inputs.test_weights.min()
+    assert [row[0] for row in made["columns"]].count("day") == 1
+    assert roles.suffix(columns) != roles.suffix({"time": ["day"], "weight": ["weight"]})
+    # It may be the only feature.
+    roles.check_names({"time": ["day"], role: ["day"], "drop": ["x"]}, ["day", "x", "y"], "y")
 
 
 def test_rows_are_divided_as_their_column_says():

@@ -83,7 +83,9 @@ def normalise(
     frame, target = raw.frame.rename(columns=str), str(raw.target)
     columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, list(frame), target)
-    asked, counts = roles.by_name(columns), {}
+    pairs, counts = roles.pairs(columns), {}
+    of_row = {name: role for name, role in pairs if role in roles.OF_ROWS}
+    asked = {name: role for name, role in pairs if role not in roles.OF_ROWS}
     dropped = tuple(f"column '{name}' has " for name in columns.get("drop", ()))
     notes = [note for note in raw.notes if not note.startswith(dropped)]
     about = f"{what}: target '{target}'"
@@ -106,18 +108,18 @@ def normalise(
     kinds, left_out, read, of_rows, gaps = {}, {}, {}, {}, {}
     for name in frame.columns.drop(target):
         role, about = asked.get(name), f"{what}: column '{name}'"
+        if name in of_row:
+            kind, taken[name] = row_values(name, of_row[name], frame[name], about, notes)
+            of_rows[of_row[name]] = {"column": name, "kind": kind}
+            if role is None:
+                own = f"column '{name}' is the {of_row[name]} of the rows, not a feature"
+                if of_row[name] == "time":
+                    also = roles.written(kind, name)
+                    own += f": if the target has a trend or a season, make it one by '{also}'"
+                notes.append(own)
+                continue
         if role == "drop":
             left_out[name] = "the study drops it"
-        elif role in roles.OF_ROWS:
-            kind, taken[name] = row_values(name, role, frame[name], about, notes)
-            of_rows[role] = {"column": name, "kind": kind}
-            own = f"column '{name}' is the {role} of the rows, not a feature"
-            others = frame.columns.drop(name)
-            if role == "time" and not any(frame[n].equals(frame[name]) for n in others):
-                own += (
-                    ": if the target has a trend or a season, a copy of it under another name helps"
-                )
-            notes.append(own)
         elif name in raw.ignored and role is None:
             left_out[name] = raw.ignored[name]
         else:
@@ -129,6 +131,8 @@ def normalise(
                 left_out[name] = made
                 continue
             kinds[name], taken[name] = made
+            if name in of_row:
+                of_rows[of_row[name]]["kind"] = kinds[name]
             look_at(column, *made)
             if absent := int(made[1].isna().sum()):
                 empty = min(absent, _empty(frame[name], words))

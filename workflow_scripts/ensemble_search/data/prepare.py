@@ -202,7 +202,9 @@ def reading(
         becomes = f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}"
         rows.append([name, called, missing, becomes])
     for role, column in description.get("of_rows", {}).items():
-        rows.append([column["column"], CALLED[column["kind"]], "", f"no feature: {role} of rows"])
+        if column["column"] not in description["columns"]:
+            name, kind = column["column"], CALLED[column["kind"]]
+            rows.append([name, kind, "", f"no feature: {role} of rows"])
     left = description.get("left_out", {})
     return [*rows, *([name, "", "", f"dropped: {why}"] for name, why in left.items())]
 

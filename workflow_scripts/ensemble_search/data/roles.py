@@ -17,12 +17,14 @@ from ensemble_search.runtime.plugins import nearest
 #: split it is a test row.
 OF_ROWS = ("group", "time", "weight", "part", "fold")
 ROLES = ("drop", "numeric", "categorical", "date", "text", *OF_ROWS)
+#: Pairs of roles that a column may have: the time of the rows can also be a feature.
+BOTH = ({"time", "date"}, {"time", "numeric"})
 
 
 def check(columns: Any, where: str) -> None:
-    """Check that roles are lists of names, each in one role; UserError with one line per mistake.
+    """Check that roles are lists of names, each in one role or two of ``BOTH``.
 
-    ``where`` is the key of the roles.
+    ``where`` is the key of the roles. UserError with one line per mistake.
     """
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is not a mapping, such as {{drop: [id]}}")
@@ -37,7 +39,10 @@ def check(columns: Any, where: str) -> None:
             problems.append(f"{where}.{role}: {', '.join(names)} are {len(names)}; name one column")
         else:
             for name in names:
-                if (other := seen.setdefault(name, role)) != role or names.count(name) > 1:
+                other = seen.setdefault(name, role)
+                if {other, role} in BOTH:
+                    continue
+                if other != role or names.count(name) > 1:
                     how = f"is in '{other}', too" if other != role else "is listed twice"
                     problems.append(f"{where}.{role}: '{name}' {how}; keep one")
     if problems:
@@ -59,6 +64,7 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
                 hint = nearest(name, features)
                 problems.append(f"columns.{role}: there is no column '{name}'; {hint}")
     unused = {name for role in ("drop", *OF_ROWS) for name in columns.get(role, ())}
+    unused -= {name for role in ("date", "numeric") for name in columns.get(role, ())}
     if not problems and known and known <= {target, *unused}:
         key = "columns.drop" if columns.get("drop") else "columns" if unused else "target"
         problems.append(f"{key}: no column beside the target '{target}' is left")
@@ -66,9 +72,9 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
         raise UserError(*problems)
 
 
-def by_name(columns: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Role of each column that has one."""
-    return {name: role for role, names in columns.items() for name in names}
+def pairs(columns: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Pairs of a column and its role."""
+    return [(name, role) for role, names in columns.items() for name in names]
 
 
 def written(role: str, *names: str) -> str:
@@ -93,5 +99,5 @@ def dropped(source: Mapping[str, Any]) -> Sequence[str]:
 
 def suffix(columns: Mapping[str, Sequence[str]]) -> str:
     """Return a name suffix for the roles that apply to a source; empty without roles."""
-    roles = sorted(by_name(columns).items())
+    roles = sorted(pairs(columns))
     return f"-{hashlib.sha256(json.dumps(roles).encode()).hexdigest()[:8]}" if roles else ""

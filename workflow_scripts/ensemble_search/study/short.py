@@ -222,7 +222,7 @@ def _with_option(line: str, columns: Mapping[str, Sequence[str]]) -> str:
     """Begin a message about the positive class, or a column that has a role, with its option."""
     if line.startswith("positive: "):
         return f"--{line}"
-    for name, role in roles.by_name(columns).items():
+    for name, role in roles.pairs(columns):
         if f": column '{name}'" in line:
             return f"--{role if role in OPTIONS else 'columns'}: {line}"
     return line
