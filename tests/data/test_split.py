@@ -561,6 +561,7 @@ def test_the_time_of_the_rows_may_be_a_feature(role, features):
         frame, described["columns"], described["of_rows"]
     )
     assert not any("'day' is the time" in note for note in described["notes"])
+    assert len(set(described["notes"])) == len(described["notes"])
     inputs, _, made = prepare.make_split(frame, described, PAPER)
     own = [i for i, name in enumerate(inputs.features) if name.startswith("day")]
     assert inputs.features[own].tolist() == features

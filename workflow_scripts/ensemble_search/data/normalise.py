@@ -109,7 +109,8 @@ def normalise(
     for name in frame.columns.drop(target):
         role, about = asked.get(name), f"{what}: column '{name}'"
         if name in of_row:
-            kind, taken[name] = row_values(name, of_row[name], frame[name], about, notes)
+            said = notes if role is None else []  # those on a feature follow
+            kind, taken[name] = row_values(name, of_row[name], frame[name], about, said)
             of_rows[of_row[name]] = {"column": name, "kind": kind}
             if role is None:
                 own = f"column '{name}' is the {of_row[name]} of the rows, not a feature"
