@@ -22,7 +22,7 @@ from ensemble_search.runtime import files
 NAMES = {
     "divbo": "DivBO (Shen et al., NeurIPS 2022)",
     "esmbo": "ESMBO (Lacoste et al., 2014)",
-    "boasf": "BOASF (Zhu et al., 2021)",
+    "boasf": "BOASF (Zhu et al., 2020)",
     "dodge": "k-DPPs (Dodge et al., 2017)",
 }
 #: What README's words on the findings are between.
@@ -82,8 +82,9 @@ DEFINITIONS = (
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about.",
-    "- If none of the claimed differences existed, about one claim in twenty would still agree or "
-    "differ, by chance.",
+    "- If the claimed difference did not exist, a claim about a single one would still agree or "
+    "differ by chance once in twenty; a claim about several differs more often (up to once in "
+    "ten), and agrees more rarely.",
     "- Ensembles are selected on the validation rows: there, they are ahead of single models by "
     "construction.",
 )

@@ -55,9 +55,9 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
     Log-scaled ranges are cut on the linear scale, as in the authors' code, but values are drawn on
     the log scale; integers and categories are cut into contiguous parts.
 
-    The defaults are the paper's; the authors' code divides by log2(n + 2) instead of sqrt(n), and
-    has ``initial: 20``. Every arm needs two evaluations per round for a standard deviation; a
-    smaller budget is rejected.
+    The defaults are the paper's, except ``initial``, which it does not print; the authors' code has
+    20 there, and divides by log2(n + 2) instead of sqrt(n). Every arm needs two evaluations per
+    round for a standard deviation; a smaller budget is rejected.
 
     ``why`` is as in ``tpe``, plus ``round`` (from 1), ``arm``, ``surviving`` and ``shares`` (of
     each surviving arm in this round).

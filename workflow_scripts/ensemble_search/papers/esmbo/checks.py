@@ -44,6 +44,15 @@ def marks_of_equal_frequencies() -> list[list[Any]]:
     ]
 
 
+def marks_against(method: str, other: str, datasets: int) -> list[list[str]]:
+    """Return each space with this many data sets, and the mark of one method against another."""
+    return [
+        [space, rows[method]["marks"][[*rows].index(other)] or "none"]
+        for space, rows in printed.values("esmbo", "wins").items()
+        if data_sets(space) == datasets
+    ]
+
+
 def expected_improvement(sigma: float) -> float:
     """Ratio of the printed Equation 3 to the expected improvement defined by Equation 2.
 
