@@ -58,6 +58,22 @@ def test_names_of_groups_are_said(name):
     assert said(table, {"group": ["who"]}) == []
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_identifiers_that_repeat_are_said(task):
+    """Effects of patients are seldom so large that they predict three quarters of the target."""
+    rng = np.random.default_rng(0)
+    table = patients("P{:04d}".format).assign(y=rng.choice(["ill", "well"], N))
+    if task == "regression":
+        table["y"] = rng.normal(size=N)
+    (note,) = said(table, task=task)
+    assert note.startswith("column 'who' has 100 identifiers that repeat, such as 'P")
+    assert "'columns: {group: [who]}' divides by them" in note
+    assert said(table, {"group": ["who"]}, task) == []
+    for names in ("P{:04d}".format, "no digit {}".format):  # few, or not one word
+        few = patients(names, n=100 if "digit" in names(1) else 40)
+        assert said(few.assign(y=rng.choice(["ill", "well"], len(few)))) == []
+
+
 def test_groups_of_a_regression_are_said():
     table = patients(lambda i: 7919 * i % 1009)
     own = np.random.default_rng(2).normal(size=1009)
@@ -111,7 +127,7 @@ def test_rare_classes_are_said():
     table = random()
     table["y"][:4] = "dead"
     (note,) = said(table)
-    assert note.startswith("class 'dead' has 4 of 1000 rows: never to predict it adds only 0.004")
+    assert note.startswith("class 'dead' has 4 of 1000 rows: too few to learn and to test it well")
     table["y"][4:12] = "fled"
     assert said(table)[0].startswith("class 'dead' has 4 of 1000 rows (and 1 more such classes): ")
     table["y"][:10] = "dead"
@@ -122,7 +138,7 @@ def test_rare_classes_are_said():
 @pytest.mark.parametrize(
     ("metric", "line"),
     [
-        ("error", "adds only 0.004 to the error; 'metric: balanced-error' .* and log-loss judges"),
+        ("error", "adds only 0.005 to the error; 'metric: balanced-error' .* and log-loss judges"),
         (
             "log-loss",
             "hardly counts in the log-loss; 'metric: balanced-error' counts classes",
@@ -131,11 +147,14 @@ def test_rare_classes_are_said():
     ],
 )
 def test_what_helps_a_rare_class_depends_on_the_metric(metric, line):
-    table = random()
-    table["y"][:4] = "dead"
+    table = random(n=10_000)
+    table["y"][:50] = "dead"
     (note,) = said(table, metric=metric)
     assert re.search(line, note)
     assert ("log-loss judges" in note) == (metric == "error")
+    table["y"][0] = "well"  # with 49 rows, no metric helps
+    (note,) = said(table, metric=metric)
+    assert "too few to learn and to test it well" in note
 
 
 @pytest.mark.parametrize("codes", [[-999.0], [99999.0], [998.0, 999.0], [-99.0]])

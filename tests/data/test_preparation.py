@@ -442,12 +442,13 @@ def test_numbers_far_from_those_of_the_training_rows_are_noted():
         return of.transform({"x": x, "z": [1] * len(x), "b": [True] * len(x)})[1]
 
     said = "column 'x': {} outside the range of the training rows, 10 to 30: {}"
-    assert notes([10.0, 30.0, 50.0, -10.0]) == []  # outside, but not far
-    assert notes([50.5]) == [said.format("1 value", "50.5")]
-    assert notes(["31", "-11", "15"]) == [said.format("2 values", "-11, 31")]
-    assert notes([31.0] * 5 + [15.0] * 5) == []
-    assert notes([31.0] * 6 + [15.0] * 4) == [said.format("6 values", "31")]
-    assert notes([1.0, 2, 3, 4, 5] * 2) == [said.format("10 values", "1, 2, 3, ...")]
+    assert notes([10.0, 30.0, 35.0, 5.0]) == []  # outside, but not far
+    assert notes([35.5]) == [said.format("1 value", "35.5")]
+    assert notes(["31", "-11", "15", "9"]) == [said.format("3 values", "-11, 9, 31")]
+    assert notes([31.0] * 2 + [15.0] * 2) == []
+    assert notes([31.0] * 3 + [15.0] * 27) == []
+    assert notes([31.0] * 3 + [15.0] * 26) == [said.format("3 values", "31")]
+    assert notes([33.0, 1e9, 31, 32] * 9) == [said.format("36 values", "1e+09, 33, 32, ...")]
     assert notes([None, "unknown"] * 9) == []
     earlier = fitted.to_json()
     for column in earlier["columns"]:

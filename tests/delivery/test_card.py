@@ -76,6 +76,18 @@ def test_classes_and_thresholds_by_hand():
     assert (high["recall"], high["missed"]) == (0, 0.4)
 
 
+def test_classes_count_weights_as_repeated_rows():
+    rng = np.random.default_rng(0)
+    labels, predicted, weights = rng.integers(0, 3, (3, 60))
+    weights += 1
+    again = np.repeat(np.arange(60), weights)
+    own = measures.by_class(labels, predicted, 3, None, weights.astype(float))
+    for one, two in zip(own, measures.by_class(labels[again], predicted[again], 3), strict=True):
+        for key in ("recall", "precision"):
+            assert one[key][0] == pytest.approx(two[key][0])
+            assert one[key][2] - one[key][1] > two[key][2] - two[key][1]  # of 60 rows
+
+
 def test_thresholds_count_weights_as_repeated_rows():
     rng = np.random.default_rng(0)
     positive, p, weights = rng.random(50) < 0.3, rng.random(50), rng.integers(1, 4, 50)
@@ -142,6 +154,30 @@ def test_thresholds_that_all_cost_more_than_no_ensemble_are_said(helps):
     part = card._threshold(SimpleNamespace(classes=["no", "yes"], groups=None, **of))
     said = part.paragraphs[-1]
     assert ("At none of these thresholds is it cheaper" in said) != helps
+
+
+def test_thresholds_for_a_positive_class_of_nearly_all_rows():
+    labels = (np.arange(1000) >= 4).astype(int)
+    p = np.where(labels == 1, 0.999, 0.9)
+    of = SimpleNamespace(classes=["bad", "ok"], labels=labels, weights=np.empty(0), groups=None,
+                         probabilities=np.stack([1 - p, p], axis=1))  # fmt: skip
+    part = card._threshold(of)
+    costs, thresholds = zip(*(row[:2] for row in part.tables[0].rows), strict=True)
+    assert costs[:5] == ("0.005", "0.01", "0.02", "0.2", "0.5")
+    assert thresholds[:5] == ("0.995", "0.9901", "0.9804", "0.83", "0.67")
+    assert "--threshold 0.995 " in part.code
+
+
+def test_few_negatives_do_not_widen_scores_of_the_positives():
+    """F1 and average precision count negatives only if they are predicted as positives."""
+    labels = (np.arange(400) >= 3).astype(int)
+    p = np.where(labels == 1, 0.9, 0.2)[:, None]
+    p[5:9] = 0.4
+    for name in ("f1", "average-precision"):
+        found = measures.interval(plugins.load("metrics", name)(), labels, p)
+        assert found[1] < 0.05
+    low, high = measures.interval(plugins.load("metrics", "auc")(), labels, p)
+    assert high > 0.5 and low == 0  # of three
 
 
 @pytest.mark.parametrize("label", [0, 1])
@@ -370,10 +406,10 @@ def test_partial_dependence_of_what_has_no_simple_values():
 
 #: Sentences on the quality that depend on the data, and on how the ensemble was made.
 SAID = {
-    "far": "It is outside the interval, so the test rows may also differ",
+    "far": "The 95 % intervals of both do not overlap, so the test rows may also differ",
     "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
-    "weights": "Rows are weighted here, at thresholds and in the calibration, but not by class",
+    "weights": "Rows are weighted here, by class, at thresholds and in the calibration; counts",
     "two": "average precision, F1 and thresholds is 'b'; to change it, search with POSITIVE='a' ",
     "more": "Average precision, F1 and AUC are means over the classes",
     "kept": "The tested members are the delivered ones, refitted on the training rows.",
@@ -400,7 +436,7 @@ SAID = {
         ({"classes": [], "metric": "rmse", "validation": 0.5}, {"far", "kept", "again"}),
     ],
 )  # fmt: skip
-def test_what_the_quality_says(changes, expected):
+def test_what_the_quality_says(changes, expected, monkeypatch):
     """A third of the 120 rows is wrong, by default as on the validation rows."""
     given = {"classes": ["a", "b"], "by": {}, "settings": {}, "metric": "error", "rows": "train",
              "groups": None, "weights": np.empty(0), "unseen": True, "validation": 1 / 3,
@@ -419,6 +455,8 @@ def test_what_the_quality_says(changes, expected):
         classes=given["classes"], commonest="a", unseen=given["unseen"], as_found=given["as_found"],
     )  # fmt: skip
     measure = measures.measured(tested.name, labels, found, 0 * found, weights=np.empty(0))
+    own = given["validation"]
+    monkeypatch.setattr(measures, "interval", lambda *of: (own - 0.01, own + 0.01))
     described = {"settings": given["settings"], "by": given["by"]}
     said = " ".join(card._quality(tested, {tested.name: measure}, described).paragraphs)
     assert {key for key, words in SAID.items() if words in said} == expected, said

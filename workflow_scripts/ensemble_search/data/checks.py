@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import roles
+from ensemble_search.data.cells import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,10 +20,13 @@ ROWS, CELLS = 5_000, 5_000_000
 LEAK, GROUP = 0.98, 0.75
 #: Minimum number of groups in a column, and their minimum mean size.
 GROUPS, MEMBERS = 10, 2
+#: Words with a letter and a digit, such as P017, may name groups; from this number of them on.
+IDENTIFIER, IDENTIFIERS = r"(?=\S*\d)(?=\S*[^\W\d_])\S+", 50
 #: Fewer rows than this, outside the most frequent class or duplicated, are no evidence.
 EVIDENCE = 5
-#: A class with a smaller share of the rows is rare.
-RARE = 0.01
+#: A class with a smaller share of the rows is rare. With fewer rows than this, another metric does
+#: not help.
+RARE, FEW = 0.01, 50
 #: Report held-out rows that are also training rows from this share on.
 DUPLICATED = 0.01
 #: Numbers such as 9999 that may stand for missing values: at most so many distinct ones, in this
@@ -45,13 +49,13 @@ def notes(
     ``rows`` are by part, training rows in random order; ``metric`` is the loss that a search
     minimises, if known.
 
-    There is one line per class with less than 1 % of the rows; per column whose values repeat and,
-    on training rows, predict the target alone, although neighbouring values do not; per column that
-    predicts it nearly perfectly; on a column of dates that the rows are in order of, unless a
-    column divides them; per numeric column with a number far from all others in 1 % of the rows,
-    such as 9999; on columns whose names differ only by spaces or letter case; and on test or
-    validation rows that are also training rows, if they are at least five, 1 % of the rows, and
-    twice as many as by chance.
+    There is one line per class with less than 1 % of the rows; per column whose values repeat and
+    are identifiers or, on training rows, predict the target alone, although neighbouring values do
+    not; per column that predicts it nearly perfectly; on a column of dates that the rows are in
+    order of, unless a column divides them; per numeric column with a number far from all others in
+    1 % of the rows, such as 9999; on columns whose names differ only by spaces or letter case; and
+    on test or validation rows that are also training rows, if they are at least five, 1 % of the
+    rows, and twice as many as by chance.
     """
     import pandas as pd
 
@@ -96,7 +100,7 @@ def _rare(classes: Mapping[str, int], metric: str | None) -> Iterator[str]:
     label = min(rare, key=lambda label: (rare[label], label))
     more = f" (and {len(rare) - 1} more such classes)" if len(rare) > 1 else ""
     said = f"class '{label}' has {rare[label]} of {rows} rows{more}: "
-    if metric in ALIKE:
+    if metric in ALIKE or rare[label] < FEW:
         yield f"{said}too few to learn and to test it well; more rows of it would help"
         return
     effect = f"never to predict it adds only {rare[label] / rows:.2g} to the error"
@@ -148,24 +152,32 @@ def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[s
 
 
 def _column(name: str, labels: np.ndarray, codes: np.ndarray, words: Any, classes: bool) -> str:
-    """Describe a column that alone predicts the target; empty if it does not."""
+    """Describe a column that alone predicts the target, or may name groups; else empty."""
     n, k = len(codes), len(words)
     if n < 4 * EVIDENCE or k < 2:
         return ""
+    repeats = k >= GROUPS and n >= MEMBERS * k
+    named = ""
+    text = words.dtype.kind not in "bfM"
+    if repeats and k >= IDENTIFIERS and text and words.str.fullmatch(IDENTIFIER).all():
+        named = (
+            f"column '{name}' has {k} identifiers that repeat, such as {short(words[0])}: if rows "
+            "of one belong together, as those of a patient do, and new rows are of others, errors "
+            f"are too low: '{roles.written('group', name)}' divides by them"
+        )
     if classes:
         counts = np.bincount(labels)
         base = n - counts.max()
         if base < EVIDENCE:
-            return ""
+            return named
         alone, beside = (base - wrong for wrong in _mistakes(codes, k, labels))
     else:
         y = labels - labels.mean()
         base = float((y**2).sum())
         if not base > 0:
-            return ""
+            return named
         alone, beside = (base - left for left in _squares(codes, k, y))
     alone, beside = alone / base, beside / base if words.dtype.kind in "fM" else 0.0
-    repeats = k >= GROUPS and n >= MEMBERS * k
     if repeats and alone >= GROUP and beside <= alone / 2:
         return (
             f"column '{name}' may name groups: its {k} values repeat, and by themselves predict "
@@ -177,7 +189,7 @@ def _column(name: str, labels: np.ndarray, codes: np.ndarray, words: Any, classe
             f"column '{name}' alone predicts {100 * max(alone, beside):.1f} % of the target: if it "
             f"is not known before the target is, leave it out ('{roles.written('drop', name)}')"
         )
-    return ""
+    return named
 
 
 def _mistakes(codes: np.ndarray, k: int, labels: np.ndarray) -> tuple[float, float]:

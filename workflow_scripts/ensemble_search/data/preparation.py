@@ -33,8 +33,9 @@ UNREADABLE = "that cannot be read, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
 EXAMPLES = 3
 #: Values are far from those of the training rows if they are outside their range by more than this
-#: many times its width. With :data:`ENOUGH` rows, most of them outside are noted, too.
-FAR = 1.0
+#: share of its width. At least so many, and more than this share of the rows, are noted, too, if
+#: they are only outside.
+FAR, SEVERAL, MANY = 0.25, 3, 0.1
 #: The end of advice on writing numbers.
 MOST_AND_NONE = ", of at most 3.4e38, and leave unknown ones empty"
 #: Kinds of columns whose values are read; from this number of given values on, most must be
@@ -296,15 +297,16 @@ class Preparation:
         outside = (own < low) | (own > high)
         if not outside.any():
             return
-        most = (len(X) >= ENOUGH) & (2 * outside.sum(axis=0) > len(X))
-        beyond = np.maximum(low - own, own - high) > FAR * (high - low)
-        for k in np.flatnonzero(most | beyond.any(axis=0)).tolist():
+        counts, beyond = outside.sum(axis=0), np.maximum(low - own, own - high)
+        many = (counts >= SEVERAL) & (counts > MANY * len(X))
+        for k in np.flatnonzero(many | (beyond > FAR * (high - low)).any(axis=0)).tolist():
             name = self.features[places[k]]
-            some = np.unique(own[outside[:, k], k])
+            some, first = np.unique(own[outside[:, k], k], return_index=True)
+            some = some[np.argsort(-beyond[outside[:, k], k][first], kind="stable")]
             such = ", ".join(f"{value:g}" for value in some[:EXAMPLES])
             such += ", ..." * (len(some) > EXAMPLES)
             yield (
-                f"column '{name}': {_values(int(outside[:, k].sum()))} outside the range of the "
+                f"column '{name}': {_values(int(counts[k]))} outside the range of the "
                 f"training rows, {low[k]:g} to {high[k]:g}: {such}"
             )
 

@@ -33,7 +33,7 @@ RARE_CLASSES = 0.1
 #: A loss below this share of the baseline's is suspicious.
 TOO_GOOD = 0.02
 #: Costs of a missed positive, in false alarms. A higher cost is added if negatives are at least as
-#: many times more frequent than positives.
+#: many times more frequent than positives, and its inverse if positives are.
 COSTS, HIGHER_COSTS = (0.2, 0.5, 1, 2, 5, 10, 20), (50, 100, 200, 500, 1000)
 #: Upper end of the figure of costs, relative to the cost without the ensemble.
 MOST_COST = 1.5
@@ -44,9 +44,9 @@ BY_PREPARATION = "the base preparation"
 #: Where the weights of rows are used, and where not.
 WEIGHTED = (
     "Rows are weighted by the column {}: in the fits of learners that accept weights, in the "
-    "losses and scores of search, selection and test, with their intervals, in the calibration, at "
-    "thresholds and in the importance of columns. Imputation, preprocessing, learners without "
-    "weights, recall and precision by class, and row counts treat all rows alike."
+    "losses and scores of search, selection and test, with their intervals, in the calibration, by "
+    "class, at thresholds and in the importance of columns. Imputation, preprocessing, learners "
+    "without weights, and row counts treat all rows alike."
 )
 ROWS_OF = {"train": "the training rows", "train+validation": "the training and validation rows",
            "all": "all rows"}  # fmt: skip
@@ -198,7 +198,7 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
     part = described["settings"].get("train_rows")
     own_loss, score = found[tested.name], tested.metric.title.startswith("1 - ")
     own_validation = 1 - validation if score else validation
-    far = not own_loss.low <= own_validation <= own_loss.high
+    far = _apart(tested, own_loss)
     better = own_validation > own_loss.value if score else own_validation < own_loss.value
     table = Table(
         ("on the test rows", "ensemble", "from", "to", f"baseline: {baseline}"),
@@ -238,11 +238,14 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         )
     )
     if far:
-        said[-1] += " It is outside the interval, so the test rows may also differ from the others."
+        said[-1] += (
+            " The 95 % intervals of both do not overlap, so the test rows may also differ from the "
+            "others."
+        )
     if tested.weights.size:
         said.append(
-            "Rows are weighted here, at thresholds and in the calibration, but not by class: "
-            "numbers there differ."
+            "Rows are weighted here, by class, at thresholds and in the calibration; counts are of "
+            "rows."
         )
     rows = ROWS_OF[tested.manifest["rows"]] + (" except those train_rows left out" * bool(part))
     if tested.unseen:
@@ -251,10 +254,19 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
             then = amount(tested.scale * tested.metric.loss(labels, tested.as_found))
             said.append(f"Before they were refitted, their {_name(tested)} was {then}.")
     else:
+        folds = described["settings"].get("folds")
         said.append(
-            "The tested members were fitted on the training rows. The delivered ones are refitted "
-            f"on {rows}, so no rows are left to test them; with more rows, they are usually a "
-            "little better."
+            (
+                f"The tested members predict by the mean of {folds} fits, one per fold. The "
+                f"delivered ones are single fits on {rows}, so no rows are left to test them; they "
+                "may be a little better or worse."
+            )
+            if folds
+            else (
+                "The tested members were fitted on the training rows. The delivered ones are "
+                f"refitted on {rows}, so no rows are left to test them; with more rows, they are "
+                "usually a little better."
+            )
         )
     if tested.manifest["rows"] != "train":
         said.append(
@@ -263,6 +275,22 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         )
     notes = [*delivery.notes, *(own.notes if own else [])]
     return Part("How good is it?", [*said, *(f"Note: {note}." for note in notes)], [table])
+
+
+def _apart(tested: Tested, own: Measure) -> bool:
+    """Whether the intervals of the losses on validation and test rows do not overlap.
+
+    With groups, whether that of the test rows excludes the loss on the validation rows.
+    """
+    pool, members = tested.delivery.pool, tested.delivery.members
+    found, metric = members.predict(pool.predictions), pool.problem.metric
+    ends = (metric.loss(pool.labels, found),) * 2
+    if tested.groups is None:
+        ends = measures.interval(metric, pool.labels, found)
+    low, high = (float(tested.loss(end)) for end in ends)
+    if tested.metric.title.startswith("1 - "):
+        low, high = 1 - high, 1 - low
+    return bool(low > own.high or high < own.low)
 
 
 def _validation_loss(tested: Tested) -> float:
@@ -277,7 +305,7 @@ def _by_class(tested: Tested) -> Part:
     def share(found: tuple[float, float, float] | None) -> tuple[str, str]:
         return (f"{found[0]:.3f}", f"{found[1]:.3f} to {found[2]:.3f}") if found else ("–", "")
 
-    each = measures.by_class(tested.labels, predicted, n, tested.groups)
+    each = measures.by_class(tested.labels, predicted, n, tested.groups, tested.weights)
     rows = [
         (c, str(r["rows"]), *share(r["recall"]), str(r["predicted"]), *share(r["precision"]))
         for c, r in zip(classes, each, strict=True)
@@ -309,7 +337,11 @@ def _threshold(tested: Tested) -> Part:
     for k in (1.0, 5.0, 20.0):
         ratios = [_ratio(*_costs(row, k, share)) for row in found]
         costs.append(Series(f"a miss costs {k:g}", grid, ratios))
-    missed = [*COSTS, *(k for k in HIGHER_COSTS if k * share <= 1 - share)]
+    missed = [
+        *(1 / k for k in reversed(HIGHER_COSTS) if k * (1 - share) <= share < 1),
+        *COSTS,
+        *(k for k in HIGHER_COSTS if k * share <= 1 - share),
+    ]
     at = [1 / (1 + k) for k in missed]
     rows = measures.thresholds(positive, p, at, tested.weights)
     head = ("cost of a miss, in false alarms", "threshold", "precision", "recall",
@@ -327,19 +359,19 @@ def _threshold(tested: Tested) -> Part:
     for k, row in zip(missed, rows, strict=True):
         said = p >= row["threshold"]
         shares = shown(row["precision"], positive, said), shown(row["recall"], said, positive)
-        texts = f"{k:g}", f"{row['threshold']:.2g}", *shares
+        texts = f"{k:g}", _threshold_in_words(row["threshold"]), *shares
         both = (amount(100 * cost) for cost in _costs(row, k, share))
         cells.append((*texts, f"{row['alarms']:.3f}", *both))
     # The example is the threshold that saves most.
     left = [_ratio(*_costs(row, k, share)) for k, row in zip(missed, rows, strict=True)]
     least = int(np.argmin(np.nan_to_num(left, nan=1.0)))
-    example = at[least]
+    example = _threshold_in_words(at[least])
     axes: dict[str, Any] = {"x": "threshold", "x_limits": (0, 1)}
     title = "Cost by threshold, relative to the cost without the ensemble"
     return Part(
         "Choosing a threshold",
         [
-            f"By default, the more probable class is predicted. If missing a '{name}' costs as "
+            f"By default, the more probable class is predicted. If missing one '{name}' costs as "
             f"much as k false alarms, it is cheapest to predict '{name}' from the probability "
             "1 / (1 + k) on, provided that the probabilities are right (see Calibration).",
             "In the table, costs are in false alarms, and brackets have 95 % intervals. Without "
@@ -355,8 +387,13 @@ def _threshold(tested: Tested) -> Part:
             Chart("cost", title, y="cost", series=costs, y_limits=(0, MOST_COST), **axes),
         ],
         code=f"python predict.py --model . --input new.csv --output predictions.csv --threshold "
-        f"{example:.2g}   # '{name}' if its probability is at least {example:.2g}",
+        f"{example}   # '{name}' if its probability is at least {example}",
     )  # fmt: skip
+
+
+def _threshold_in_words(threshold: float) -> str:
+    """Write a threshold with two digits of the smaller of it and its distance to 1."""
+    return f"{threshold:.2g}" if threshold < 0.9 else f"{1 - float(f'{1 - threshold:.2g}'):.6g}"
 
 
 def _costs(row: Mapping[str, float], k: float, share: float) -> tuple[float, float]:

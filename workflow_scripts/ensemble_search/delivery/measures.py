@@ -22,6 +22,8 @@ from ensemble_search.runtime.names import CLASSIFICATION
 RESAMPLES, FEWER = 1000, 300
 #: Maximum number of blocks of groups that are left out one at a time.
 BLOCKS = 200
+#: Titles of metrics of two classes that count the rows of class 1, and others only if predicted so.
+OF_POSITIVES = ("1 - F1", "1 - average precision")
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
 #: Maximum number of rows to predict for importance, which is why tables with more than 20 columns
@@ -50,9 +52,10 @@ def interval(
     seeded bootstraps. Groups are sampled as a whole: see :func:`share` and :func:`_jackknife`.
 
     In classification, losses that are not means over rows, such as 1 - AUC, hardly vary between
-    bootstraps of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or
-    groups, or the loss is extreme, the interval is Wilson's for as many: a share of n has the
-    largest variance that an AUC with n rows in the smaller class can have (Birnbaum & Klose, 1957).
+    bootstraps of few rows of a class. If the rarest class (of two, for :data:`OF_POSITIVES`, the
+    positive one) has fewer than :data:`RARE` rows, or groups, or the loss is extreme, the interval
+    is Wilson's for as many: a share of n has the largest variance that an AUC with n rows in the
+    smaller class can have (Birnbaum & Klose, 1957).
     The balanced error, a mean of independent shares, combines the intervals of these (Zou & Donner,
     Statistics in Medicine 2008), without groups or weights. So does the mean of the rows' losses
     if fewer than :data:`RARE` rows, or groups, are wrong: see :func:`_few_wrong`.
@@ -70,7 +73,10 @@ def interval(
     if single is None and metric.task == CLASSIFICATION:
         loss, units = metric.loss(labels, predictions), np.arange(len(labels))
         units = units if groups is None else groups
-        n = min(len(np.unique(units[labels == code])) for code in np.unique(labels))
+        codes = np.unique(labels)
+        if metric.title in OF_POSITIVES and 1 in codes and codes.max() == 1:
+            codes = np.array([1])
+        n = min(len(np.unique(units[labels == code])) for code in codes)
         # Losses of users' metrics may be unlimited.
         if 0 <= loss <= metric.worst and (n < RARE or loss in (0, metric.worst)):
             low, high = wilson(n * loss / metric.worst, n)
@@ -255,19 +261,28 @@ def measured(
 
 
 def by_class(
-    labels: np.ndarray, predicted: np.ndarray, n: int, groups: np.ndarray | None = None
+    labels: np.ndarray,
+    predicted: np.ndarray,
+    n: int,
+    groups: np.ndarray | None = None,
+    weights: np.ndarray = UNWEIGHTED,
 ) -> Iterator[dict[str, Any]]:
     """Return rows, recall and precision of every class, the latter two with 95 % intervals.
 
-    ``recall`` and ``precision`` are (value, low, high), or None if there are no rows to count.
+    ``weights`` are the rows' (default: equal). ``recall`` and ``precision`` are (value, low, high),
+    or None if there are no rows to count.
     """
     for code in range(n):
         own, said = labels == code, predicted == code
         found: dict[str, Any] = {"rows": int(own.sum()), "predicted": int(said.sum())}
         for name, rows in (("recall", own), ("precision", said)):
             hits = (own & said)[rows]
+            of_rows = weights[rows] if weights.size else weights
             of = None if groups is None else groups[rows]
-            found[name] = (float(hits.mean()), *share(hits, of)) if len(hits) else None
+            found[name] = None
+            if len(hits):
+                value = float(np.average(hits, weights=of_rows if weights.size else None))
+                found[name] = (value, *share(hits, of, of_rows))
         yield found
 
 

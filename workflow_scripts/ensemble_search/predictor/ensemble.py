@@ -612,10 +612,11 @@ class DeliveredRegressor(_Delivered):
         place = math.ceil((n + 1) * coverage - 1e-9)
         if place > n:
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
+            most = math.floor(1e4 * n / (n + 1)) / 1e4
             raise InvalidRows(
                 f"an interval for a share of {coverage:g} needs {least} residuals of validation "
                 f"rows, and this ensemble has {n}; "
-                + (f"choose at most {n / (n + 1):.3g}" if n else "deliver it again")
+                + (f"choose at most {most:g}" if n else "deliver it again")
             )
         return self._residuals[place - 1]
 
