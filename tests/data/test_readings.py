@@ -189,3 +189,22 @@ def test_no_thousands_are_separated_before_an_exponent():
     kind, values, notes, _ = read(["-", *(f"{1 + i * 0.037:.3e}" for i in range(199))])
     assert kind == "numeric" and values[28] == 1.999
     assert "1 value treated as missing: '-'" in notes
+
+
+@pytest.mark.parametrize(
+    ("others", "style"),
+    [
+        (["31.12.2020", "01.02.2021"], readings.DAY_FIRST),
+        (["12/31/2020", "02/01/2021"], readings.MONTH_FIRST),
+        (["31 Dec 2020", "Feb 1, 2021"], readings.NAMED),
+    ],
+)
+def test_iso_dates_may_be_among_others(others, style):
+    """As in new rows, where they are read in every column of dates."""
+    words = [*others, "2021-10-10", "2021-02-30", "unknown"]
+    found = readings.dates(words, np.ones(5))
+    assert found[0].style == style
+    assert found[0].fits.tolist() == [True, True, True, False, False]
+    days = ["2020-12-31", "2021-02-01", "2021-10-10"]
+    assert found[0].values[:3].astype("M8[D]").astype(str).tolist() == days
+    assert readings.dates(["2020-12-31", "2021-01"], np.ones(2))[0].style == readings.ISO

@@ -94,6 +94,9 @@ def normalise(
         # Sums and remarks below a table are words among numbers.
         frame = frame.assign(**{name: digits.exact(frame[name]) for name in raw.worded})
     if task == REGRESSION:
+        numbers, read_as = as_numbers(frame[target])
+        frame = frame.assign(**{target: numbers})
+        notes += [f"the target '{target}' is text {read_as}"] * bool(read_as)
         labels = _numbers(frame[target], about)
         said = digits.losses(frame[target], raw.rounded.get(target))
         notes += [f"the target '{target}' {lost}" for lost in said]
@@ -415,6 +418,24 @@ def many_numbers(target: "pd.Series") -> int:
     distinct = values.nunique()
     fractional = bool((values % 1 != 0).any())
     return distinct if distinct > (MAX_FRACTIONS if fractional else MAX_INTEGERS) else 0
+
+
+def as_numbers(target: "pd.Series") -> tuple["pd.Series", str]:
+    """Parse text that consists of numbers with separators or units, if there is one way to do so.
+
+    Returns the values, unchanged if they cannot be parsed, and how they were read, or "".
+    """
+    import pandas as pd
+
+    present = target.dropna()
+    if pd.api.types.is_numeric_dtype(target.dtype) or not present.map(type).eq(str).all():
+        return target, ""
+    counts = present.value_counts()
+    found = readings.numbers(counts.index.tolist(), counts.to_numpy())
+    if len(found) != 1 or found[0].share < 1 or found[0].style == readings.PLAIN:
+        return target, ""
+    values = dict(zip(counts.index, found[0].values.tolist(), strict=True))
+    return target.map(values), f"such as {short(counts.index[0])}: read as {found[0].style}"
 
 
 def _numbers(target, what: str) -> "pd.Series":

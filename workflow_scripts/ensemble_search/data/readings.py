@@ -273,9 +273,10 @@ def dates(words: Sequence[str], weights: np.ndarray, months: float = 1) -> list[
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
     two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or T,
-    such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. Times with an offset are
-    converted to UTC. Months of 1800 to 2199, such as 2020-12, become their first days if they are
-    at least the share ``months``, by default all: single ones may be anything.
+    such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. The first form may be
+    among the others. Times with an offset are converted to UTC. Months of 1800 to 2199, such as
+    2020-12, become their first days if they are at least the share ``months``, by default all:
+    single ones may be anything.
 
     The other parameters and the result are as in :func:`numbers`.
     """
@@ -301,6 +302,9 @@ def truth(word: str) -> float | None:
 
 def _dates(style: str, words: Sequence[str], weights: np.ndarray) -> Reading:
     read = np.array([date(word, style) for word in words], dtype="datetime64[us]")
+    if style != MONTH:  # ISO dates among others are clear
+        for i in np.flatnonzero(np.isnat(read)).tolist():
+            read[i] = date(words[i], ISO)
     fits = ~np.isnat(read)
     shapes = [word.strip() for word, fit in zip(words, fits, strict=True) if fit]
     if len({bool(_OFFSET.search(shape)) for shape in shapes}) > 1:

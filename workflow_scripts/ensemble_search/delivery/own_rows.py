@@ -66,7 +66,8 @@ def read(
         known = codes.notna().to_numpy()
         labels = codes[known].to_numpy(np.int64)
     else:
-        numbers = pd.to_numeric(frame[target].astype(object), errors="coerce").to_numpy(float)
+        given = normalise.as_numbers(frame[target])[0].astype(object)
+        numbers = pd.to_numeric(given, errors="coerce").to_numpy(float)
         known = np.isfinite(numbers)
         scale = described["target"]
         labels = (numbers[known] - scale["mean"]) / scale["std"]

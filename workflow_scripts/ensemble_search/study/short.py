@@ -44,6 +44,8 @@ LIMITS = {"predict_ms_per_row": 10, "size_mb": 50}
 MOSTLY = 0.5
 #: Roles of columns that are options of their own.
 OPTIONS = ("group", "time", "fold", "weight")
+#: From this share of the rows on, a positive class that was not chosen is noted.
+MOSTLY_POSITIVE = 0.8
 #: Metrics of the two tasks, unless the user chooses one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
 
@@ -135,7 +137,8 @@ def look_at(
     if distinct < 2:
         alone = f"the single value '{column.iloc[0]}'" if distinct else "no values"
         raise UserError(f"--target: '{target}' has {alone}; two are needed")
-    values = pd.to_numeric(column.astype(object), errors="coerce").astype("float64")
+    values = normalise.as_numbers(column)[0].astype(object)
+    values = pd.to_numeric(values, errors="coerce").astype("float64")
     is_number = np.isfinite(values)
     numbers = is_number.all()
     if not numbers:
@@ -203,6 +206,12 @@ def look_at(
         raise UserError(*(_with_option(line, columns) for line in error.problems)) from None
     if len(known := [*described["classes"]]) == 2:
         what += f" ('{positive or known[1]}' is the positive one)"
+        other, rows = known[0], described["rows"]
+        if positive is None and (count := described["classes"][known[1]]) >= MOSTLY_POSITIVE * rows:
+            described["notes"].append(
+                f"the positive class, '{known[1]}', has {count} of {rows} rows: if '{other}' is to "
+                f"be found, --positive={other} makes it the positive one"
+            )
     groups = None
     if "group" in columns:
         groups = int(frame[columns["group"][0]].nunique())
