@@ -246,6 +246,7 @@ def test_rows_of_a_file_to_test_on(tmp_path):
     assert found.weights.tolist() == [1, 2, 3]
     assert found.groups.tolist() == [0, 1, 0]
     assert read("w;y;g;a\n1,5;12;p;3\n2,5;8;q;1\n").weights.tolist() == [1.5, 2.5]
+    assert read("w;y;g;a\n1;12,5;p;3\n2;8,5;q;1\n").labels.tolist() == [1.25, -0.75]
     assert "rows of rows.csv without a number in 'y' are left out: 1" in found.notes[0]
     assert "'x'" in found.notes[1]
     long = read(f"y,g,a,w\n1,2,3,1\n{'x' * 999},2,3,1\n").notes[0]
@@ -256,7 +257,7 @@ def test_rows_of_a_file_to_test_on(tmp_path):
         ("y,g,a,w\n1,2,3,0\n", "column 'w': has the weight 0; weights must be above 0"),
         ("y,g,a,w\n1,2,3,1\n1,,3,1\n", "column 'g': has no value, .* in 1 row"),
         ("y,g,a,w\n?,2,3,1\n", "has no row with a known value of 'y'; it has values such as"),
-        ("y;g;a;w\n3,5;2;3;1\n", "'y'; it has values such as '3,5'; write them as -1234.5"),
+        ("y;g;a;w\n3,500;2;3;1\n", "'y'; it has values such as '3,500'; write them as -1234.5"),
         ("y,g,a,w\n", "has no rows"),
         ("y,g,a,w\n1,2,p,1\n2,2,,1\n", "column 'a' of .* has no number, unlike that of the table"),
     ):
