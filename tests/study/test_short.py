@@ -70,7 +70,7 @@ def test_a_regression_needs_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("form", "style"),
     [
-        ("{}.{:03d},50 €", "numbers with points between thousands in €"),
+        ("{}.{:03d},50 €", "numbers with points between thousands and decimal commas in €"),
         ("{}{:03d},5", "numbers with decimal commas"),
         ("${},{:03d}.50", "numbers with commas between thousands in $"),
     ],

@@ -250,9 +250,7 @@ class Column:
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {as_missing(missing)}" if missing else ""
-        # Descriptions store the style's name, which does not say that decimals have commas.
-        points = "points between thousands"
-        style = reading.style.replace(points, f"{points} and decimal commas")
+        style = in_words(reading.style)
         self.note(f"is text such as {example}: read as {style}{besides}{unclear}")
         pointed = [word.strip() for word in fitting if "." in word]
         if reading.style == readings.PLAIN and 0 < len(pointed) < len(fitting):
@@ -275,6 +273,12 @@ class Column:
             self.notes.append(f"column '{self.name}': {huge.sum()} {what} treated as missing")
             values = values.where(~huge)
         return values
+
+
+def in_words(style: str) -> str:
+    """Name a style of ``readings``: descriptions store names that leave out decimal commas."""
+    points = "points between thousands"
+    return style.replace(points, f"{points} and decimal commas")
 
 
 def text(column: "pd.Series") -> "pd.Series":

@@ -12,7 +12,7 @@ import numpy as np
 from ensemble_search.data import digits, prepare, readings, roles
 from ensemble_search.data.cells import is_blank, short
 from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
-from ensemble_search.data.kinds import Column, counted, stands_for_missing, text
+from ensemble_search.data.kinds import Column, counted, in_words, stands_for_missing, text
 from ensemble_search.data.rows import PARTS
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError, number_of
@@ -435,7 +435,9 @@ def as_numbers(target: "pd.Series") -> tuple["pd.Series", str]:
     if len(found) != 1 or found[0].share < 1 or found[0].style == readings.PLAIN:
         return target, ""
     values = dict(zip(counts.index, found[0].values.tolist(), strict=True))
-    return target.map(values), f"such as {short(counts.index[0])}: read as {found[0].style}"
+    return target.map(
+        values
+    ), f"such as {short(counts.index[0])}: read as {in_words(found[0].style)}"
 
 
 def _numbers(target, what: str) -> "pd.Series":
