@@ -532,6 +532,10 @@ def test_classes_that_the_figures_leave_out_are_said(n):
     assert seen not in part.paragraphs[0]
     tested.unseen = False
     assert seen in card._columns(tested).paragraphs[0]
+    none = "No shuffle changes the error: for it, the columns make no difference here."
+    assert none not in part.paragraphs
+    ensemble.combine = lambda X: np.ones((len(X), n))
+    assert none in card._columns(tested).paragraphs
 
 
 def of_test_rows(labels, found, metric, classes=(), warning=""):

@@ -516,6 +516,10 @@ def _columns(tested: Tested) -> Part:
             " The members were also fitted on these rows, so columns that distinguish rows seem "
             "more important than they are."
         )
+    if not any(row["rise"] for row in found):
+        said.append(
+            f"No shuffle changes the {_name(tested)}: for it, the columns make no difference here."
+        )
     charts: list[Chart] = []
     for row in found:
         if len(charts) == SHOWN or row["rise"] <= 0:
