@@ -544,10 +544,9 @@ def verdicts(rows: Sequence[Mapping[str, str]]) -> list[str]:
             if low > 0 or high < 0:
                 verdict = "**worse** than" if low > 0 else "**better** than"
             side = f"{shown(measure, mean)} [{shown(measure, low)}, {shown(measure, high)}]"
-            behind = sorted(
-                (n for n in found if round(found[n], DIGITS) > 0), key=found.__getitem__
-            )
-            where = f"; behind on {', '.join(reversed(behind))}" if behind else ""
+            behind = [n for n in found if round(found[n], DIGITS) > 0]
+            behind.sort(key=found.__getitem__, reverse=True)
+            where = f"; behind on {', '.join(behind)}" if behind else ""
             sentences.append(
                 f"{title}: `make ensemble` is {verdict} {name} on {len(found)} data sets, "
                 f"{side}{where}."

@@ -60,6 +60,7 @@ def test_numbers_by_hand():
         f"- RMSE: `make ensemble` is not significantly different from {FLAML} on 2 data sets, 1.73"
         in text
     )
+    assert "10.772]; behind on stock, housing." in text
 
 
 @pytest.mark.parametrize(("mine", "verdict"), [(0.1, "**better** than"), (0.3, "**worse** than")])
