@@ -434,10 +434,8 @@ def as_numbers(target: "pd.Series") -> tuple["pd.Series", str]:
     found = readings.numbers(counts.index.tolist(), counts.to_numpy())
     if len(found) != 1 or found[0].share < 1 or found[0].style == readings.PLAIN:
         return target, ""
-    values = dict(zip(counts.index, found[0].values.tolist(), strict=True))
-    return target.map(
-        values
-    ), f"such as {short(counts.index[0])}: read as {in_words(found[0].style)}"
+    values, style = dict(zip(counts.index, found[0].values.tolist(), strict=True)), found[0].style
+    return target.map(values), f"such as {short(counts.index[0])}: read as {in_words(style)}"
 
 
 def _numbers(target, what: str) -> "pd.Series":

@@ -1,6 +1,7 @@
 """The study that `make ensemble` runs: turns a table and its target into a study file's content."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -210,7 +211,7 @@ def look_at(
         if positive is None and (count := described["classes"][known[1]]) >= MOSTLY_POSITIVE * rows:
             described["notes"].append(
                 f"the positive class, '{known[1]}', has {count} of {rows} rows: if '{other}' is to "
-                f"be found, --positive={other} makes it the positive one"
+                f"be found, --positive={shlex.quote(other)} makes it the positive one"
             )
     groups = None
     if "group" in columns:
