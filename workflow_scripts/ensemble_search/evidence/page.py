@@ -153,8 +153,8 @@ def _validation(study: Mapping[str, Any], table: pd.DataFrame, shown: losses.Los
         head,
         "",
         f"In {' and '.join(dict.fromkeys(where))}, the paper has validation {shown.plural}, not "
-        f"test {shown.plural}; their differences can have other signs. They are too low, most of "
-        "all those of ensembles, which are selected by them.",
+        f"test {shown.plural}. Differences in the two can have other signs. Models and ensembles "
+        "are selected by validation losses, which makes these too low, most of all of ensembles.",
         *lines,
     ]
     if len(errors) > 1:
