@@ -162,3 +162,31 @@ def test_a_regression_has_no_majority_class():
     text = evidence_page.page(STUDY, rows(TESTS, majority=""))
     assert "| data set | repeats | RS | DivBO |\n" in text
     assert "nan" not in text.split("## Searches")[0]
+
+
+def test_a_difference_of_exactly_0_has_no_interval():
+    tests = {key: 0.2 if key[2] == "RS" else test for key, test in TESTS.items()}
+    tests |= {(d, r, "DivBO"): 0.2 for d in "de" for r in (0, 1)}
+    text = evidence_page.page(STUDY, rows(tests))
+    assert "| RS | +0.00 | – | 0/2/0 | 0.00 | – | 0.00 | 0.00 |" in text
+    assert text.count("\nWithout an interval: equal on all data sets.\n") == 1
+    assert "equal on all data sets" not in evidence_page.page(STUDY, rows(TESTS))
+
+
+def test_validation_losses_are_shown_if_they_decide_a_claim():
+    """The committed study decides a claim by validation losses; the differences are by hand."""
+    study = {**STUDY, "study": "verdict-weights"}
+    shifted = rows(TESTS)
+    for row in shifted:
+        higher = 0.06 if row["dataset"] == "d" else 0.02
+        row["validation"] = str(0.1 + higher * (row["method"] == "DivBO"))
+    text = evidence_page.page(study, shifted)
+    _, _, text = text.partition("## Validation errors in percent")
+    assert "In Appendix A.5 (Figure 7), the paper has validation errors, not test errors." in text
+    assert "| data set | repeats | RS | DivBO |\n" in text
+    assert "| d | 2 | 10.00 | 16.00 |" in text
+    # Differences -6 and -2: mean -4, sd 2.83, half width 12.706 * 2.
+    assert "## Differences from DivBO in the validation loss" in text
+    assert "| RS | -4.00 | [-29.41, +21.41] | 0/0/2 | 2.83 |" in text
+    assert "Mean validation error of each method minus DivBO's" in text
+    assert "Validation" not in evidence_page.page(STUDY, shifted)

@@ -57,6 +57,21 @@ def test_a_claim_is_shown_with_its_interval(study):
     assert line(text, "DivBO (Shen")[1:] == [str(total), "0", "0", "0", "3", str(total - 3)]
 
 
+def test_of_intervals_with_the_same_possible_limit_the_lower_mean_is_shown():
+    """Of three ranks, RF-TPE's minus BOASF's are 1.5 and -1, and minus BO's 1.5 and -2."""
+    study = json.loads((FOLDER / "boasf-models/study.json").read_text(encoding="utf-8"))
+    made = {
+        "wine": {"BO": 0.2, "BOASF": 0.2, "RF-TPE": 0.3},
+        "adult": {"BO": 0.3, "BOASF": 0.2, "RF-TPE": 0.1},
+    }
+    found = line(
+        ledger.page({"boasf-models": (study, rows(made))}), "BOASF and Auto-sklearn are better"
+    )
+    # Ranks 1.5, 1.5, 3 and 3, 2, 1: differences 1.5 and -1, 1.5 and -2. Both intervals, of
+    # 0.25 ± 15.9 and -0.25 ± 22.2, are clipped to 2.
+    assert "RF-TPE − BO: -0.25 [-2.00, 2.00]; detectable –" in found[4]
+
+
 def test_it_begins_with_the_differences_between_searches(study):
     study = {**study, "datasets": ["wind", "eeg", "pol"], "repeats": 1}
     study["methods"] = {"RS-ES": {}, "BO-ES": {}, "DivBO": {}}

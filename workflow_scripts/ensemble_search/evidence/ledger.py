@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
+
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
 from ensemble_search.evidence import findings, measured
@@ -224,9 +226,12 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     verdict, pairs = deciding.decide(rule, *(evidence.get(name, ({}, []))[1] for name in names))
     if verdict == deciding.MISSING:
         return verdict, ""
-    # Among several pairs, use the one that decides the claim.
-    off = pairs["low"] if rule.within is None else -pairs[["low", "high"]].abs().max(axis=1)
-    pair = pairs.iloc[int(off.argmin())]
+    # Among several pairs, use the one that decides the claim; of equal limits, which are clipped to
+    # a possible difference, that of the mean furthest from the claim.
+    low, mean = pairs["low"], pairs["difference"]
+    if rule.within is not None:
+        low, mean = -pairs[["low", "high"]].abs().max(axis=1), -mean.abs()
+    pair = pairs.iloc[np.lexsort((mean, low))[0]]
     name = names[pair["study"]]
     study = evidence[name][0]
     units = "data sets"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, effects, losses
-from ensemble_search.evidence import design, measured
+from ensemble_search.evidence import design, measured, published
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.report.tables import markdown
 from ensemble_search.runtime import files
@@ -85,6 +85,7 @@ def page(
             text = "its repeats and divisions (the same fits with other validation and test rows, "
             text += "as many of each)"
             lines += ["", *_differences(divided, reference, shown, title, text)]
+    lines += [*_validation(study, table, shown), *published.lines(study, table)]
     lines += ["", *_searches(table, methods)]
     return "\n".join([*lines, ""])
 
@@ -118,10 +119,10 @@ def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.Da
     return table
 
 
-def _tests(study: Mapping[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Test losses, one row per (dataset, split, repeat), one column per method."""
+def _tests(study: Mapping[str, Any], table: pd.DataFrame, column: str = "test") -> pd.DataFrame:
+    """Losses, one row per (dataset, split, repeat), one column per method."""
     index = ["dataset", "split", "repeat"]
-    wide = table.pivot(index=index, columns="method", values="test")
+    wide = table.pivot(index=index, columns="method", values=column)
     return _ordered(study, wide)
 
 
@@ -135,14 +136,47 @@ def reference_of(study: Mapping[str, Any]) -> str:
     return (study.get("report") or {}).get("reference") or list(study["methods"])[-1]
 
 
-def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> list[str]:
+def _validation(study: Mapping[str, Any], table: pd.DataFrame, shown: losses.Losses) -> list[str]:
+    """Show validation losses as test losses, if they decide a claim of the study."""
+    where = [
+        claim.where
+        for _, claim in published.claims_of(study)
+        if claim.decide and claim.decide.column == "validation"
+    ]
+    if not where:
+        return []
+    losses_of = _tests(study, table, "validation")
+    errors = losses_of.groupby(level="dataset", sort=False).mean() * shown.scale
+    head, *lines = _errors(table, errors, shown, "validation")
+    lines = [
+        "",
+        head,
+        "",
+        f"In {' and '.join(dict.fromkeys(where))}, the paper has validation {shown.plural}, not "
+        f"test {shown.plural}. Differences in the two can have other signs. Models and ensembles "
+        "are selected by validation losses, which makes these too low, most of all of ensembles.",
+        *lines,
+    ]
+    if len(errors) > 1:
+        reference = reference_of(study)
+        title = f"Differences from {reference} in the validation loss"
+        lines += [
+            "",
+            *_differences(losses_of, reference, shown, title, "its repeats", "validation"),
+        ]
+    return lines
+
+
+def _errors(
+    table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses, part: str = "test"
+) -> list[str]:
     repeats = table.groupby("dataset")["repeat"].nunique()
     majority = table.groupby("dataset")["majority"].mean()
-    if majority.notna().any():  # not in regression
+    if part == "test" and majority.notna().any():  # not in regression
         errors = errors.assign(**{"majority class": majority * shown.scale})
     unit = " in percent" if shown.percent else ""
     return [
-        f"## Test {shown.plural}{unit}",
+        f"## {part.capitalize()} {shown.plural}{unit}",
         "",
         *markdown(
             ["data set", "repeats", *errors.columns],
@@ -155,7 +189,12 @@ def _errors(table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses) -> 
 
 
 def _differences(
-    tests: pd.DataFrame, reference: str, shown: losses.Losses, title: str, text: str
+    tests: pd.DataFrame,
+    reference: str,
+    shown: losses.Losses,
+    title: str,
+    text: str,
+    part: str = "test",
 ) -> list[str]:
     """Compare the methods; ``tests`` has an index that begins with dataset, split and repeat."""
     errors = tests.groupby(level="dataset", sort=False).mean()
@@ -163,17 +202,20 @@ def _differences(
     parts = components.deviations(tests, reference)
     parts = parts.iloc[:, : len(parts.columns) if len(parts.columns) > 1 else 0]
     levels = [components.LEVELS[level] for level in parts.columns]
+    equal = (errors[found.index].sub(errors[reference], axis=0) == 0).all()
+    # Intervals without width would claim perfect power.
+    ends = found[["error_low", "error_high", "detectable"]].mask(equal)
     rows = []
     for method, line in found.iterrows():
         differences = errors[method] - errors[reference]
         signs = [int((np.sign(differences) == sign).sum()) for sign in (1, 0, -1)]
-        sizes = [differences.std(), line["detectable"], *parts.loc[method]]
+        low, high, least = ends.loc[method]
+        sizes = [differences.std(), least, *parts.loc[method]]
         rows.append(
             [
                 str(method),
                 _number(line["error"], shown, "+"),
-                f"[{_number(line['error_low'], shown, '+')}, "
-                f"{_number(line['error_high'], shown, '+')}]",
+                _interval(low, high, shown),
                 "/".join(map(str, signs)),
                 *(_number(size, shown) for size in sizes),
             ]
@@ -186,7 +228,7 @@ def _differences(
     return [
         f"## {title}",
         "",
-        f"Mean test {shown.title} of each method minus {reference}'s, over {len(errors)} data "
+        f"Mean {part} {shown.title} of each method minus {reference}'s, over {len(errors)} data "
         f"sets, each counting with its mean over {text}; above 0: worse. Columns: unadjusted 95 % "
         "intervals by Student's t over the data sets; number of data sets with a higher, equal and "
         f"lower {shown.title}; standard deviation of the data sets' means; and the smallest true "
@@ -197,7 +239,14 @@ def _differences(
         *markdown(
             ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows
         ),
+        *(["", "Without an interval: equal on all data sets."] if equal.any() else []),
     ]
+
+
+def _interval(low: float, high: float, shown: losses.Losses) -> str:
+    if not np.isfinite([low, high]).all():
+        return "–"
+    return f"[{_number(low, shown, '+')}, {_number(high, shown, '+')}]"
 
 
 def _number(value: float, shown: losses.Losses, sign: str = "") -> str:

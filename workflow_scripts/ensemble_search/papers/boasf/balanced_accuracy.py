@@ -1,8 +1,15 @@
 """Tables 1 to 3 of the BOASF paper: balanced accuracy, cross-validated and on the test rows."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import printed
+from ensemble_search.papers.boasf import checks
 from ensemble_search.papers.variants import PARTS, scope
 from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, cells, number, spread
@@ -17,6 +24,19 @@ PRINTED = {
     "random-forest-hpo": "random-forest",
     "logistic-regression-hpo": "logistic-regression",
 }
+#: Its names of data sets that are not its ``openml_<id>``, by their source in a study.
+NAMED = {"openml_1590": "adult", "sklearn_digits": "digits", "sklearn_wine": "wine"}
+#: Methods of the studies by the paper's names.
+OURS = {
+    "BOASF": "BOASF",
+    "AutoSklearn": "BO",
+    "SelectBest": "SelectBest",
+    "RandomForest&TPE": "RF-TPE",
+    "Hyperopt-full": "Hyperopt",
+    "BOHB": "BOHB",
+}
+#: Digits of the paper's accuracies.
+DIGITS = 3
 CAUTION = (
     "The paper's figures are only for orientation: its searches ran for hours, on other splits, "
     "and some printed numbers cannot be right"
@@ -46,11 +66,11 @@ def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
     name = PRINTED.get(results.study.get("space", ""))
     if not name:
         return []
-    theirs = printed.table("boasf", name)
-    sources = results.study.get("sources") or {}
-    places = {d: f"openml_{sources.get(d, {}).get('openml')}" for d in compared.datasets}
-    shared = {d: place for d, place in places.items() if place in theirs.index}
-    if not shared:
+    column = "test_error" if column_of(name) == "test" else "validation_error"
+    final = ranks.spreads(ranks.final_errors(compared, column))
+    ours = 1 - final.pivot(index="dataset", columns="method", values="mean")
+    lines = beside(results.study, ours.loc[compared.datasets])
+    if lines.empty:
         return []
     entry = printed.load("boasf")[name]
     wrong = [
@@ -58,12 +78,91 @@ def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
         for found in printed.inconsistencies("boasf").values()
         if found.kind == "contradicts"
     ]
-    rows = [cells(d, *(f"{v:.3f}" for v in theirs.loc[place])) for d, place in shared.items()]
-    data = theirs.loc[list(shared.values())].rename_axis("published").reset_index()
-    data.insert(0, "dataset", list(shared))
-    table = Table("published", entry["what"].capitalize(), ["data set", *theirs], rows, data)
+    head, *rows = in_rows(lines)
+    caption = f"{entry['what'].capitalize()}, in parentheses; before them ours, {PARTS[column]}"
+    table = Table("published", caption, head, [cells(*row) for row in rows], lines)
     text = f"{CAUTION}. {'. '.join(wrong)}."
     return [Section(f"{entry['where']} of the paper, on the same data sets", [text, table])]
+
+
+def column_of(table: str) -> str:
+    """Return the rows that a table of the paper is compared with.
+
+    Tables 2 and 3 are cross-validated. Of Table 1 the paper does not say it: ``test``.
+    """
+    return "test" if table == checks.TABLES[0] else "validation"
+
+
+def shared(study: Mapping[str, Any], datasets: Iterable[str]) -> dict[str, str]:
+    """Return the paper's names of those data sets that the paper has, too, by the study's."""
+    table = PRINTED.get(study.get("space", ""))
+    theirs = printed.values("boasf", table) if table else {}
+    found = {}
+    for dataset in datasets:
+        for kind, value in (study.get("sources") or {}).get(dataset, {}).items():
+            name = NAMED.get(f"{kind}_{value}", f"{kind}_{value}")
+            if name in theirs:
+                found[dataset] = name
+    return found
+
+
+def beside(study: Mapping[str, Any], ours: pd.DataFrame) -> pd.DataFrame:
+    """Compare balanced accuracies with the paper's on shared data sets.
+
+    ``ours`` are shares, shape (data sets, methods). The result has a row per data set and method of
+    the paper's table: ``dataset``, ``published`` (the paper's name of it), ``method`` (the paper's
+    name of it), ``ours`` (NaN without such a method), and ``2 h`` and ``4 h`` of the paper.
+    """
+    lines = []
+    for dataset, name in shared(study, ours.index).items():
+        halves = [checks.accuracies(PRINTED[study["space"]], hours) for hours in checks.HOURS]
+        for method in (m for m in OURS if m in halves[0]):
+            own = ours.loc[dataset].get(OURS[method], np.nan)
+            lines.append([dataset, name, method, own, *(h.loc[name, method] for h in halves)])
+    return pd.DataFrame(lines, columns=["dataset", "published", "method", "ours", *_hours()])
+
+
+def _hours() -> list[str]:
+    return [f"{hours} h" for hours in checks.HOURS]
+
+
+def _title(method: str) -> str:
+    """Name a method of the paper as ours, with the paper's name if that is another."""
+    return method if OURS[method] == method else f"{OURS[method]} ({method})"
+
+
+def in_rows(lines: pd.DataFrame, percent: bool = False) -> list[list[str]]:
+    """Return the heading and the rows, one per data set, of a table of :func:`beside`.
+
+    Cells are ours and, in parentheses, the paper's after 2 and 4 hours.
+    """
+    methods = [*dict.fromkeys(lines["method"])]
+    scale, digits = (100, DIGITS - 2) if percent else (1, DIGITS)
+    rows = [["data set", "in the paper", *map(_title, methods)]]
+    for (dataset, name), own in lines.groupby(["dataset", "published"], sort=False):
+        values = (own.set_index("method")[["ours", *_hours()]] * scale).loc[methods].to_numpy()
+        shown = [[number(value, digits) for value in row] for row in values]
+        rows.append([dataset, name, *(f"{mine} ({', '.join(rest)})" for mine, *rest in shown)])
+    return rows
+
+
+def outcomes(lines: pd.DataFrame) -> list[list[str]]:
+    """Count the data sets on which BOASF is better than, equal to and worse than each other method.
+
+    Of the accuracies of :func:`beside`, with as many digits as the paper's. One row per other
+    method: its name, and counts for ours and for the paper's after 2 and 4 hours.
+    """
+    lines = lines.assign(ours=lines["ours"].round(ranks.DIGITS)).round(DIGITS)
+    wide = lines.pivot(index="dataset", columns="method", values=["ours", *_hours()])
+    return [
+        [_title(other)]
+        + [
+            "/".join(map(str, checks.count(wide[part, "BOASF"] - wide[part, other]).values()))
+            for part in ("ours", *_hours())
+        ]
+        for other in dict.fromkeys(lines["method"])
+        if other != "BOASF"
+    ]
 
 
 def _table(results: Results, compared: ranks.Comparison, column: str) -> Table:

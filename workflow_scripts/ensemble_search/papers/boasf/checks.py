@@ -20,7 +20,11 @@ def accuracies(table: str, hours: int) -> pd.DataFrame:
 def outcomes(table: str, hours: int, other: str) -> dict[str, int]:
     """Count the data sets on which BOASF is better than, equal to, and worse than another."""
     half = accuracies(table, hours)
-    gain = half["BOASF"] - half[other]
+    return count(half["BOASF"] - half[other])
+
+
+def count(gain: pd.Series) -> dict[str, int]:
+    """Count gains in accuracy by their sign."""
     signs = {"better": gain > 0, "equal": gain == 0, "worse": gain < 0}
     return {name: int(where.sum()) for name, where in signs.items()}
 

@@ -35,7 +35,7 @@ def build(results: Results, publish) -> list[Section] | str:
     ours = pd.DataFrame(found[np.ix_(places, places)], methods, methods)
     ours["rank"] = pairwise.expected_ranks(losses).mean(axis=0)[places]
     sizes = len(compared.datasets), checks.data_sets(space)
-    parts: list[Any] = [_text(results.study, sizes), _table(ours, sizes, space)]
+    parts: list[Any] = [_text(results.study, sizes), table(ours, sizes, space)]
     return [Section("Beside the paper's", parts)]
 
 
@@ -61,7 +61,12 @@ def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
     return text.strip()
 
 
-def _table(ours: pd.DataFrame, sizes: tuple[int, int], space: str) -> Table:
+def table(ours: pd.DataFrame, sizes: tuple[int, int], space: str) -> Table:
+    """Return the table of winning frequencies and expected ranks, ours and the paper's.
+
+    ``ours`` has winning frequencies, methods × methods in the paper's order, and ``rank``;
+    ``sizes`` are our and the paper's number of data sets.
+    """
     printed = checks.spaces()[space]
     rows, data = [], []
     for method in ours.index:

@@ -1,0 +1,136 @@
+"""The papers' numbers beside those of rows, by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ensemble_search.evidence import published
+
+
+def table(losses: dict, column: str = "test") -> pd.DataFrame:
+    """Rows of runs; ``losses`` by (dataset, repeat) and method."""
+    return pd.DataFrame(
+        [
+            {"dataset": d, "repeat": r, "method": method, column: loss}
+            for (d, r), by in losses.items()
+            for method, loss in by.items()
+        ]
+    )
+
+
+def study(name, space, methods, datasets, **more):
+    return {
+        "study": name,
+        "space": space,
+        "methods": {method: {} for method in methods},
+        "datasets": list(datasets),
+        "budget": {"evaluations": 150},
+        **more,
+    }
+
+
+METHODS = ("ESMBO", "RS", "SMBO", "ERS")
+
+
+def losses(*values):
+    return dict(zip(METHODS, values, strict=True))
+
+
+#: On d, ESMBO wins one repeat against RS and ties in the other; on e, it loses to all.
+RUNS = {
+    ("d", 0): losses(0.1, 0.2, 0.3, 0.4),
+    ("d", 1): losses(0.2, 0.2, 0.3, 0.4),
+    ("e", 0): losses(0.4, 0.1, 0.2, 0.3),
+    ("e", 1): losses(0.4, 0.1, 0.2, 0.3),
+}
+
+
+def test_shares_of_repeats_won():
+    shares = published.won(table(RUNS), [*METHODS])
+    assert shares[0, 0].tolist() == [0.5, 0.75, 1, 1]
+    assert shares[1, 0].tolist() == [0.5, 0, 0, 0]
+    assert shares + shares.swapaxes(1, 2) == pytest.approx(np.ones((2, 4, 4)))
+
+
+def test_winning_frequencies_and_ranks_by_hand():
+    text = "\n".join(published.lines(study("esmbo-svm", "svm", METHODS, "de"), table(RUNS)))
+    assert text.startswith("\n## Beside the paper's numbers\n")
+    assert "averaged over 2 data sets" in text
+    assert "on 39 data sets of its own" in text
+    assert "Ours are at iteration 150, the paper's are averages over its last 15" in text
+    # ESMBO: 0.75 and 0; 1 and 0; 1 and 0. Ranks on d: 1 and 1.5, on e: 4.
+    assert "| ESMBO |  | 0.38 (0.54) ≈ | 0.50 (0.55) ≈ | 0.50 (0.56) ≈ | 2.62 (2.35) |" in text
+    # RS: ranks 2 and 1.5, and 1. It wins over SMBO on both data sets: p = 1/4.
+    assert "| 1.38 (2.52) |" in text
+    # ESMBO: one win in two: p = 3/4.
+    assert "\n| ESMBO |  | 0.75 | 0.75 | 0.75 |\n| RS | 0.75 |  | 0.25 | 0.25 |\n" in text
+
+
+def test_marks_of_the_paper_stand_beside_the_sign_test():
+    of = study("esmbo-mlp", "mlp", METHODS, "de")
+    text = "\n".join(published.lines(of, table(RUNS)))
+    # In the paper's order: ESMBO, SMBO, ERS, RS.
+    assert "\n| ESMBO |  | 0.75 (∘) | 0.75 (••) | 0.75 (••) |\n" in text
+
+
+def test_equal_methods_have_equal_ranks_even_if_none_has_a_model():
+    none = dict.fromkeys(RUNS, losses(*[np.nan] * 4))
+    text = "\n".join(published.lines(study("esmbo-svm", "svm", METHODS, "de"), table(none)))
+    assert text.count("| 2.50 (2.") == 4
+
+
+def test_what_has_no_numbers_of_the_paper():
+    assert published.lines(study("made", "svm", METHODS, "de"), table(RUNS)) == []
+    assert published.lines(study("esmbo-bootstraps", "divbo", METHODS, "de"), table(RUNS)) == []
+    assert published.lines(study("boasf-grid", "logistic-regression-hpo", (), "de"), RUNS) == []
+    one = {key: value for key, value in RUNS.items() if key[0] == "d"}
+    assert published.lines(study("esmbo-svm", "svm", METHODS, "de"), table(one)) == []
+
+
+SOURCES = {
+    "asbestos": {"openml": 459},
+    "wine": {"sklearn": "wine"},
+    "digits": {"sklearn": "digits"},
+    "adult": {"openml": 1590},
+    "other": {"openml": 1},
+}
+
+
+def test_balanced_accuracies_by_hand():
+    methods = ("BOASF", "Hyperopt", "BOHB", "RS")
+    runs = {
+        (d, r): {"BOASF": 0.2 + 0.02 * r, "Hyperopt": 0.3, "BOHB": 0.21, "RS": 0.0}
+        for d in SOURCES
+        for r in (0, 1)
+    }
+    name = "boasf-logistic-regression"
+    of = study(name, "logistic-regression-hpo", methods, SOURCES, sources=SOURCES)
+    text = "\n".join(published.lines(of, table(runs, "validation")))
+    assert "on validation rows, means over repeats, on the 4 data sets so far" in text
+    assert "In parentheses: Table 2 of the paper" in text
+    assert "| data set | in the paper | BOASF | Hyperopt (Hyperopt-full) | BOHB |" in text
+    # Losses 0.2 and 0.22.
+    for row in (
+        "| asbestos | openml_459 | 79.0 (81.1, 82.5) | 70.0 (82.5, 82.5) | 79.0 (82.8, 82.8) |",
+        "| wine | wine | 79.0 (98.6, 94.4) | 70.0 (94.1, 94.1) | 79.0 (92.7, 94.4) |",
+        "| digits | digits | 79.0 (95.0, 95.4) | 70.0 (95.3, 95.4) | 79.0 (93.8, 95.0) |",
+        "| adult | adult | 79.0 (76.6, 66.0) | 70.0 (66.0, 66.2) | 79.0 (76.6, 66.0) |",
+    ):
+        assert row in text
+    assert "other" not in text.partition("| --- |")[2]
+    assert "\n| Hyperopt (Hyperopt-full) | 4/0/0 | 2/0/2 | 1/2/1 |\n" in text
+    assert "\n| BOHB | 0/4/0 | 2/1/1 | 1/2/1 |" in text
+
+
+def test_table_1_is_compared_on_test_rows():
+    methods = ("BOASF", "BO", "SelectBest", "RF-TPE", "Hyperopt")
+    runs = {("wine", 0): dict(zip(methods, (0.01, 0.02, 0.01, 0.0, 0.5), strict=True))}
+    of = study("boasf-models", "boasf", methods, ["wine"], sources=SOURCES)
+    text = "\n".join(published.lines(of, table(runs)))
+    assert "The paper does not say on which rows its accuracies are." in text
+    assert (
+        "| wine | wine | 99.0 (99.3, 99.3) | 98.0 (99.3, 99.3) | 99.0 (97.7, 97.7) | "
+        "100.0 (97.7, 97.2) |"
+    ) in text
+    assert "\n| BO (AutoSklearn) | 1/0/0 | 0/1/0 | 0/1/0 |\n" in text
+    assert "\n| RF-TPE (RandomForest&TPE) | 0/0/1 | 1/0/0 | 1/0/0 |" in text
