@@ -158,10 +158,43 @@ def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch)
         assert numbers(now, recorded) == numbers(study, recorded)
 
 
-def test_a_regression_has_no_majority_class():
-    text = evidence_page.page(STUDY, rows(TESTS, majority=""))
+@pytest.mark.parametrize(("metric", "majority"), [("squared-error", ""), ("balanced-error", "0.5")])
+def test_only_errors_stand_beside_that_of_the_majority_class(metric, majority):
+    """Of other losses, the rows do not have the majority class's."""
+    text = evidence_page.page({**STUDY, "metric": metric}, rows(TESTS, majority=majority))
     assert "| data set | repeats | RS | DivBO |\n" in text
     assert "nan" not in text.split("## Searches")[0]
+
+
+def test_the_first_line_says_what_the_data_sets_can_detect():
+    first = evidence_page.page(STUDY, rows(TESTS)).split("\n")[0]
+    assert first == (
+        "**4 of 4 repeats** of the study `made`, on 2 of 2 data sets, are in `runs.csv` (2 of each "
+        "data set, each with all methods). With 80 % power, they can detect differences from DivBO "
+        "in the mean test error of at least 73.50 percentage points, if these vary between data "
+        "sets as so far."
+    )
+    methods = {"RS": 0.2, "BO": 0.21, "DivBO": 0.2}
+    study = made.study(tuple(methods), ("d", "e"), repeats=1, budget=10)
+    tests = {(d, 0, m): loss for m, loss in methods.items() for d in "de"}
+    # Deviations of the differences: sqrt(2) / 2 points for BO. RS is equal on both data sets.
+    text = evidence_page.page(study, rows(tests | {("e", 0, "BO"): 0.2}))
+    assert "of at least 8.17 percentage points, if" in text
+    text = evidence_page.page(study, rows(tests | {("e", 0, "BO"): 0.2, ("e", 0, "RS"): 0.22}))
+    assert "of at least 8.17 to 16.33 percentage points, if" in text
+
+
+@pytest.mark.parametrize(
+    ("tests", "text"),
+    [
+        (dict.fromkeys(TESTS, 0.1), "On these data sets, all methods have the same mean"),
+        ({key: float(key[0] + key[2] == "dRS") for key in TESTS}, "They are too few to detect"),
+        ({k: v for k, v in TESTS.items() if k[0] == "d"}, "From one data set, nothing follows"),
+    ],
+)
+def test_the_first_line_says_what_the_data_sets_cannot_detect(tests, text):
+    first = evidence_page.page(STUDY, rows(tests)).split("\n")[0]
+    assert f" each with all methods). {text}" in first
 
 
 def test_a_difference_of_exactly_0_has_no_interval():

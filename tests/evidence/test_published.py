@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from ensemble_search.evidence import published
+from ensemble_search.papers.printed import values
 
 
 def table(losses: dict, column: str = "test") -> pd.DataFrame:
@@ -56,8 +57,10 @@ def test_winning_frequencies_and_ranks_by_hand():
     text = "\n".join(published.lines(study("esmbo-svm", "svm", METHODS, "de"), table(RUNS)))
     assert text.startswith("\n## Beside the paper's numbers\n")
     assert "averaged over 2 data sets" in text
-    assert "on 39 data sets of its own" in text
-    assert "Ours are at iteration 150, the paper's are averages over its last 15" in text
+    assert "The paper has 39 data sets of its own." in text
+    assert "the paper's are averages over the last 15 iterations" in text
+    # Two standard errors, with 2 and 39 data sets: sqrt(1 / 2 + 1 / 39).
+    assert "for shares near one half, these are 0.73." in text
     # ESMBO: 0.75 and 0; 1 and 0; 1 and 0. Ranks on d: 1 and 1.5, on e: 4.
     assert "| ESMBO |  | 0.38 (0.54) ≈ | 0.50 (0.55) ≈ | 0.50 (0.56) ≈ | 2.62 (2.35) |" in text
     # RS: ranks 2 and 1.5, and 1. It wins over SMBO on both data sets: p = 1/4.
@@ -71,6 +74,10 @@ def test_marks_of_the_paper_stand_beside_the_sign_test():
     text = "\n".join(published.lines(of, table(RUNS)))
     # In the paper's order: ESMBO, SMBO, ERS, RS.
     assert "\n| ESMBO |  | 0.75 (∘) | 0.75 (••) | 0.75 (••) |\n" in text
+    # As in the paper's Table 1, each test has thresholds of its own.
+    light, full, _ = values("esmbo", "significance").values()
+    assert f"(∘: a probability above {light[0]} of being better, •: above {full[0]})" in text
+    assert f"(∘: p below {light[1]}, •: below {full[1]})" in text
 
 
 def test_equal_methods_have_equal_ranks_even_if_none_has_a_model():
@@ -120,6 +127,15 @@ def test_balanced_accuracies_by_hand():
     assert "other" not in text.partition("| --- |")[2]
     assert "\n| Hyperopt (Hyperopt-full) | 4/0/0 | 2/0/2 | 1/2/1 |\n" in text
     assert "\n| BOHB | 0/4/0 | 2/1/1 | 1/2/1 |" in text
+
+
+def test_a_repeat_without_a_model_has_the_worst_accuracy():
+    """As in the report: leaving it out would reward a method that fails."""
+    runs = {("wine", 0): {"BOASF": np.nan, "BO": 0.2}, ("wine", 1): {"BOASF": 0.1, "BO": 0.2}}
+    of = study("boasf-models", "boasf", ("BOASF", "BO"), ["wine"], sources=SOURCES)
+    text = "\n".join(published.lines(of, table(runs)))
+    # Accuracies 0 and 0.9.
+    assert "| wine | wine | 45.0 (99.3, 99.3) | 80.0 (99.3, 99.3) |" in text
 
 
 def test_table_1_is_compared_on_test_rows():

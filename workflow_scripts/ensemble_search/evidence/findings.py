@@ -72,10 +72,10 @@ def words(found: pd.DataFrame) -> str:
     said = []
     for name, own in found.groupby("study", sort=False):
         first, lines = own.iloc[0], own[own["p_holm"] <= wilcoxon.ALPHA]
-        better = [f"`{method}`" for method in lines["method"][lines["error"] < 0]]
-        worse = [f"`{method}`" for method in lines["method"][lines["error"] > 0]]
-        sides = (f"{listed(side)} {_be(side)} {how}" for side, how in
-                 ((better, "better"), (worse, "worse")) if side)  # fmt: skip
+        sides = []
+        for how, where in (("better", lines["error"] < 0), ("worse", lines["error"] > 0)):
+            if side := [f"`{method}`" for method in lines["method"][where]]:
+                sides.append(f"{listed(side)} {'is' if len(side) == 1 else 'are'} {how}")
         least = [f"{own['detectable'].agg(how):.{first['digits']}f}" for how in ("min", "max")]
         answer = "; ".join(sides) or "no significant difference"
         said.append(
@@ -84,10 +84,6 @@ def words(found: pd.DataFrame) -> str:
             f"{first['done']} of {first['repeats']} repeats)."
         )
     return " ".join(said)
-
-
-def _be(methods: list[str]) -> str:
-    return "is" if len(methods) == 1 else "are"
 
 
 def draw(found: pd.DataFrame) -> Figure:

@@ -84,9 +84,9 @@ DEFINITIONS = (
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about.",
-    "- If the claimed difference did not exist, a claim about a single one would still agree or "
-    "differ by chance once in twenty; a claim about several differs more often (up to once in "
-    "ten), and agrees more rarely.",
+    "- If the claimed difference did not exist, a claim about a single one would still agree by "
+    "chance once in forty times, and differ as often. A claim about k differences agrees more "
+    "rarely, and differs up to k times as often.",
     "- Ensembles are selected on the validation rows: there, they are ahead of single models by "
     "construction.",
 )

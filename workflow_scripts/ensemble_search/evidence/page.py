@@ -46,9 +46,10 @@ def page(
     done, total = evidence.progress(study, rows)
     stale = sum(row["stale"] != "" for row in rows)
     lines = [
-        f"**{done} of {total} repeats** of the study "
-        f"`{study['study']}` ({study['repeats']} of each data set, each with all methods) are in "
-        "`runs.csv`" + (f"; {stale} stale rows of older code are left out here." if stale else "."),
+        f"**{done} of {total} repeats** of the study `{study['study']}`, on "
+        f"{table['dataset'].nunique()} of {len(study['datasets'])} data sets, are in `runs.csv` "
+        f"({study['repeats']} of each data set, each with all methods)"
+        + (f"; {stale} stale rows of older code are left out here." if stale else "."),
         "",
         f"# Evidence: {study['study']}",
         "",
@@ -76,6 +77,7 @@ def page(
     commits = ", ".join(f"`{commit}`" for commit in sorted(set(table["commit"])))
     lines += ["", f"Commits of the code: {commits}.", "", *_errors(table, errors, shown)]
     reference = reference_of(study)
+    lines[0] += f" {_detectable(mean_errors(study, rows), reference, shown)}"
     if len(errors) > 1:
         title = f"Differences from {reference}"
         lines += ["", *_differences(tests, reference, shown, title, "its repeats")]
@@ -136,6 +138,26 @@ def reference_of(study: Mapping[str, Any]) -> str:
     return (study.get("report") or {}).get("reference") or list(study["methods"])[-1]
 
 
+def _detectable(errors: pd.DataFrame, reference: str, shown: losses.Losses) -> str:
+    """Describe which differences can be detected; ``errors`` as of :func:`mean_errors`."""
+    if len(errors) < 2:
+        return "From one data set, nothing follows about others."
+    found = effects.intervals(errors, reference, shown.most)["detectable"]
+    found = found[found != 0]
+    if found.empty:
+        return f"On these data sets, all methods have the same mean test {shown.title}."
+    found = found.dropna()  # NaN: more than is possible
+    if found.empty:
+        return "They are too few to detect even the largest possible difference between methods."
+    least, most = shown.value(found.min()), shown.value(found.max())
+    size = shown.size(found.max()) if least == most else f"{least} to {shown.size(found.max())}"
+    return (
+        f"With {100 * effects.POWER:g} % power, they can detect differences from {reference} in "
+        f"the mean test {shown.title} of at least {size}, if these vary between data sets as so "
+        "far."
+    )
+
+
 def _validation(study: Mapping[str, Any], table: pd.DataFrame, shown: losses.Losses) -> list[str]:
     """Show validation losses as test losses, if they decide a claim of the study."""
     where = [
@@ -153,8 +175,9 @@ def _validation(study: Mapping[str, Any], table: pd.DataFrame, shown: losses.Los
         head,
         "",
         f"In {' and '.join(dict.fromkeys(where))}, the paper has validation {shown.plural}, not "
-        f"test {shown.plural}. Differences in the two can have other signs. Models and ensembles "
-        "are selected by validation losses, which makes these too low, most of all of ensembles.",
+        f"test {shown.plural}. A method can be ahead in one and behind in the other. Models and "
+        "ensembles are selected by their validation losses, so these are too low, most of all "
+        "those of ensembles.",
         *lines,
     ]
     if len(errors) > 1:
@@ -171,9 +194,9 @@ def _errors(
     table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses, part: str = "test"
 ) -> list[str]:
     repeats = table.groupby("dataset")["repeat"].nunique()
-    majority = table.groupby("dataset")["majority"].mean()
-    if part == "test" and majority.notna().any():  # not in regression
-        errors = errors.assign(**{"majority class": majority * shown.scale})
+    if part == "test" and shown.is_error:  # other losses of the majority class are not stored
+        majority = table.groupby("dataset")["majority"].mean() * shown.scale
+        errors = errors.assign(**{"majority class": majority})
     unit = " in percent" if shown.percent else ""
     return [
         f"## {part.capitalize()} {shown.plural}{unit}",

@@ -46,8 +46,7 @@ def _esmbo(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     methods = [*printed.index]
     if not methods or not set(methods) <= set(study["methods"]):
         return []
-    filled = losses.of(study).with_failures(table["test"], table["dataset"])
-    shares = won(table.assign(test=filled), methods)
+    shares = won(_filled(study, table, "test"), methods)
     if len(shares) < 2:
         return []
     ours = pd.DataFrame(shares.mean(axis=0), methods, methods)
@@ -61,29 +60,32 @@ def _esmbo(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
         [method, *(_test(p[i, j], marks[method][j]) if i != j else "" for j in range(len(p)))]
         for i, method in enumerate(methods)
     ]
-    where = load("esmbo")["wins"]["where"]
-    last = study["budget"].get("evaluations") or "last"
     return [
         "",
         TITLE,
         "",
         f"Winning frequency of the row's method against the column's: the share of its repeats "
         f"that it wins on a data set, by the test loss, ties one half, averaged over {sizes[0]} "
-        f"data sets; and expected rank. In parentheses: {where} of the paper, on {sizes[1]} data "
-        f"sets of its own. Ours are at iteration {last}, the paper's are averages over its last "
-        f"{pairwise.LAST}. ≈: both are at most two standard errors apart, with data sets as the "
-        "sample; ≠: they are not.",
+        f"data sets; and expected rank. The paper has {sizes[1]} data sets of its own. Ours are "
+        f"after the whole budget, the paper's are averages over the last {pairwise.LAST} "
+        f"iterations. {' '.join(found.notes)}",
         "",
         *markdown(found.columns, [[cell.text for cell in row] for row in found.rows]),
         "",
-        "One-sided sign test over data sets, as in section 6 of the paper: p of at least as many "
-        "data sets on which the row's method wins more repeats than the column's, without ties. In "
-        "parentheses: the paper's marks, the first of the Poisson binomial test, the second of the "
-        "sign test (∘: p below 0.1, •: below 0.05; of a single mark it is not known which it is). "
-        "The Poisson binomial test needs predictions; it is in the report.",
+        "One-sided sign test: p of the row's method winning more repeats than the column's on at "
+        "least this many data sets by chance, without ties. In parentheses: the paper's marks, the "
+        "first of the Poisson binomial test (∘: a probability above 0.8 of being better, •: above "
+        "0.9), the second of the sign test (∘: p below 0.1, •: below 0.05); of a single mark it is "
+        "not known which it is. The Poisson binomial test needs predictions; it is in the report.",
         "",
         *markdown(["", *methods], tests),
     ]
+
+
+def _filled(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Give runs without a model a loss; see ``Losses.with_failures``."""
+    filled = losses.of(study).with_failures(table[column], table["dataset"])
+    return table.assign(**{column: filled})
 
 
 def won(table: pd.DataFrame, methods: list[str]) -> np.ndarray:
@@ -104,17 +106,16 @@ def _test(p: float, marks: str) -> str:
 def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     name = balanced_accuracy.PRINTED[study["space"]]
     column = balanced_accuracy.column_of(name)
-    means = table.groupby(["dataset", "method"])[column].mean().unstack()
+    groups = _filled(study, table, column).groupby(["dataset", "method"])
+    means = groups[column].mean().unstack()
     means = means.loc[[d for d in study["datasets"] if d in means.index]]
     found = balanced_accuracy.beside(study, 1 - means)
     if found.empty:
         return []
     entry = load("boasf")[name]
-    rows = (
-        "The paper's are cross-validated, too."
-        if column == "validation"
-        else ("The paper does not say on which rows its accuracies are.")
-    )
+    rows = "The paper does not say on which rows its accuracies are."
+    if column == "validation":
+        rows = "The paper's are cross-validated, too."
     head, *cells = balanced_accuracy.in_rows(found, percent=True)
     n = found["dataset"].nunique()
     return [
@@ -124,11 +125,11 @@ def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
         f"Balanced accuracy in percent on {column} rows, means over repeats, on the {n} data sets "
         f"so far that the paper has, too. In parentheses: {entry['where']} of the paper, after 2 "
         f"and 4 hours; in the heading, the paper's names of methods. {rows} "
-        f"{balanced_accuracy.CAUTION}.",
+        f"{balanced_accuracy.CAUTION} (see the [ledger](../README.md)).",
         "",
         *markdown(head, cells),
         "",
-        "Data sets on which BOASF is better/equal/worse, of these data sets and rounded figures:",
+        "Number of these data sets on which BOASF's figure above is higher/equal/lower:",
         "",
         *markdown(
             ["BOASF against", "ours", "paper, 2 h", "paper, 4 h"],

@@ -15,7 +15,7 @@ from ensemble_search.report.section import Section
 from ensemble_search.report.tables import Cell, Table, by_method, cells, number, spread
 
 TITLE, ORDER = "Balanced accuracy", 171
-PAPER = "Tables 1 to 3 of Zhu et al. (2021)"
+PAPER = "Tables 1 to 3 of Zhu et al. (2020)"
 METRIC = "balanced-error"
 HEADINGS = {"test_error": "On the test rows", "validation_error": "Validation"}
 #: The paper's tables by space.
@@ -62,7 +62,7 @@ def build(results: Results, publish) -> list[Section] | str:
 
 
 def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
-    """Show the paper's rows of the same OpenML data sets; empty if it has no such table."""
+    """Show the paper's rows of the same data sets; empty if it has no such table."""
     name = PRINTED.get(results.study.get("space", ""))
     if not name:
         return []

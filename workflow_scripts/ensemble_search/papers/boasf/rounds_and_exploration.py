@@ -12,7 +12,7 @@ from ensemble_search.report.section import Panels, Section
 from ensemble_search.report.tables import Table, cells
 
 TITLE, ORDER = "Exploration c and rounds r", 172
-PAPER = "Figure 3 of Zhu et al. (2021)"
+PAPER = "Figure 3 of Zhu et al. (2020)"
 SETTINGS = {"search.exploration": "c", "search.rounds": "r"}
 #: The space of the figure, where BOASF is compared only with TPE.
 SPACE = "logistic-regression-hpo"

@@ -52,7 +52,8 @@ def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
     text = (
         "Winning frequency (share of data sets on which the row's method has a lower mean test "
         "loss than the column's; ties count one half for both), and expected rank, on "
-        f"{sizes[0]} data sets; in parentheses those of the paper, on {sizes[1]} others. "
+        f"{sizes[0]} data sets; in parentheses those of the paper, on {sizes[1]} others. Both are "
+        f"means over the last {pairwise.LAST} iterations. "
     )
     evaluations = study["budget"].get("evaluations")
     if evaluations != paper["evaluations"]:
@@ -77,20 +78,26 @@ def table(ours: pd.DataFrame, sizes: tuple[int, int], space: str) -> Table:
                 continue
             mine, theirs = ours.loc[method, other], printed.loc[method, other]
             share = (sizes[0] * mine + sizes[1] * theirs) / sum(sizes)
-            error = np.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1]))
+            error = _error(share, sizes)
             verdict = agreement.verdict(mine, theirs, error)
             row.append(Cell(f"{mine:.2f} ({theirs:.2f}) {agreement.MARKS[verdict]}"))
             data.append([method, other, mine, theirs, error, verdict])
         ranks = ours.loc[method, "rank"], printed.loc[method, "rank"]
         rows.append([*row, *cells(f"{ranks[0]:.2f} ({ranks[1]:.2f})")])
     columns = ["method", "against", "ours", "published", "error", "verdict"]
+    apart = 2 * _error(0.5, sizes)
     notes = [
-        f"In parentheses: {load('esmbo')['wins']['where']} of the paper. ≈ both are at most two "
-        "standard errors apart, with data sets as the sample, drawn from the same kind; ≠ they are "
-        f"not. Ours are means over the last {pairwise.LAST} iterations, as the paper's."
+        f"In parentheses: {load('esmbo')['wins']['where']} of the paper. ≈: both are at most two "
+        "standard errors apart, with data sets as the sample, drawn from the same kind; for shares "
+        f"near one half, these are {apart:.2f}. ≠: they are further apart."
     ]
     caption = "Winning frequencies and expected ranks, ours and the paper's"
     return Table(
         "", caption, ["", *ours.index, "expected rank"], rows,
         pd.DataFrame(data, columns=columns), notes,
     )  # fmt: skip
+
+
+def _error(share: float, sizes: tuple[int, int]) -> float:
+    """Return the standard error of the difference of two shares of data sets."""
+    return float(np.sqrt(share * (1 - share) * (1 / sizes[0] + 1 / sizes[1])))
