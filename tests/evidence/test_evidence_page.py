@@ -223,3 +223,9 @@ def test_validation_losses_are_shown_if_they_decide_a_claim():
     assert "| RS | -4.00 | [-29.41, +21.41] | 0/0/2 | 2.83 |" in text
     assert "Mean validation error of each method minus DivBO's" in text
     assert "Validation" not in evidence_page.page(STUDY, shifted)
+
+
+def test_a_page_says_how_many_claims_its_study_tests():
+    page = evidence_page.page({**STUDY, "study": "esmbo-bootstraps"}, rows(TESTS))
+    assert "\nIt tests 1 claim of a paper: see the [ledger](../README.md).\n\n## Design" in page
+    assert "It tests" not in evidence_page.page(STUDY, rows(TESTS))

@@ -61,6 +61,9 @@ def page(
             " Searches are replayed: they choose among the configurations of a table; each row "
             "has the table's checksum."
         )
+    if tested := len(published.claims_of(study)):
+        claims = "claim" if tested == 1 else "claims"
+        lines += ["", f"It tests {tested} {claims} of a paper: see the [ledger](../README.md)."]
     lines += [*design.lines(study, not table.empty), *_measured(beside)]
     if beside and not rows:
         done = len({row["dataset"] for row in beside} & {*study["datasets"]})

@@ -1,6 +1,6 @@
 """Tables 1 to 3 of the BOASF paper: balanced accuracy, cross-validated and on the test rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -93,32 +93,25 @@ def column_of(table: str) -> str:
     return "test" if table == checks.TABLES[0] else "validation"
 
 
-def shared(study: Mapping[str, Any], datasets: Iterable[str]) -> dict[str, str]:
-    """Return the paper's names of those data sets that the paper has, too, by the study's."""
-    table = PRINTED.get(study.get("space", ""))
-    theirs = printed.values("boasf", table) if table else {}
-    found = {}
-    for dataset in datasets:
-        for kind, value in (study.get("sources") or {}).get(dataset, {}).items():
-            name = NAMED.get(f"{kind}_{value}", f"{kind}_{value}")
-            if name in theirs:
-                found[dataset] = name
-    return found
-
-
 def beside(study: Mapping[str, Any], ours: pd.DataFrame) -> pd.DataFrame:
-    """Compare balanced accuracies with the paper's on shared data sets.
+    """Compare balanced accuracies with the paper's on the data sets that it has, too.
 
     ``ours`` are shares, shape (data sets, methods). The result has a row per data set and method of
     the paper's table: ``dataset``, ``published`` (the paper's name of it), ``method`` (the paper's
     name of it), ``ours`` (NaN without such a method), and ``2 h`` and ``4 h`` of the paper.
     """
+    halves = [checks.accuracies(PRINTED[study["space"]], hours) for hours in checks.HOURS]
     lines = []
-    for dataset, name in shared(study, ours.index).items():
-        halves = [checks.accuracies(PRINTED[study["space"]], hours) for hours in checks.HOURS]
-        for method in (m for m in OURS if m in halves[0]):
-            own = ours.loc[dataset].get(OURS[method], np.nan)
-            lines.append([dataset, name, method, own, *(h.loc[name, method] for h in halves)])
+    for dataset, own in ours.iterrows():
+        sources = (f"{key}_{value}" for key, value in study["sources"][dataset].items())
+        for name in (NAMED.get(source, source) for source in sources):
+            if name in halves[0].index:
+                lines += [
+                    [dataset, name, method, own.get(OURS[method], np.nan)]
+                    + [half.loc[name, method] for half in halves]
+                    for method in OURS
+                    if method in halves[0]
+                ]
     return pd.DataFrame(lines, columns=["dataset", "published", "method", "ours", *_hours()])
 
 
