@@ -41,7 +41,7 @@ def lines(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
 
 
 def _esmbo(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
-    space = winning_frequencies.space_of(dict(study))
+    space = winning_frequencies.space_of(study)
     printed = checks.spaces().get(space, pd.DataFrame())
     methods = [*printed.index]
     if not methods or not set(methods) <= set(study["methods"]):

@@ -1,5 +1,6 @@
 """Tables 2 and 3 of the ESMBO paper: winning frequencies and expected ranks, compared with ours."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def build(results: Results, publish) -> list[Section] | str:
     return [Section("Beside the paper's", parts)]
 
 
-def space_of(study: dict[str, Any]) -> str:
+def space_of(study: Mapping[str, Any]) -> str:
     """Return the space's name in the paper's tables; another name if they lack the space."""
     space, metric = study.get("space"), study.get("metric", "error")
     if metric == "squared-error" and space != "svr":
