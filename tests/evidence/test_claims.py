@@ -73,6 +73,9 @@ def test_an_interval_below_the_claimed_size_is_smaller():
     assert decided.decide(rule, small)[0] == decided.SMALLER
     assert decided.decide(rule, rows([-0.03, -0.04, -0.05]))[0] == decided.DIFFERS
     assert decided.decide(RULE, small)[0] == decided.OPEN
+    # Without a printed size, an interval between minus the margin and 0 says nothing about it.
+    rule = Decide(column="test", lower=["DivBO"], higher=["RS"], margin=0.1)
+    assert decided.decide(rule, rows([-0.15, -0.05, -0.07]))[0] == decided.OPEN
     assert decided.decide(rule, rows([0.01, 0.012, 0.014]))[0] == decided.AGREES
 
 

@@ -72,6 +72,18 @@ def test_of_intervals_with_the_same_possible_limit_the_lower_mean_is_shown():
     assert "RF-TPE − BO: -0.25 [-2.00, 2.00]; detectable –" in found[4]
 
 
+def test_intervals_of_shares_are_possible():
+    """Shares of 0.9 and 0.1 are 0.38 less than 0.88 in the mean, ± 5.1, but at most 0.88 less."""
+    study = json.loads((FOLDER / "verdict-paper/study.json").read_text(encoding="utf-8"))
+    made = [
+        {**row, "repeat": str(repeat), "suggested_beats": str(share)}
+        for repeat, share in enumerate((0.9, 0.1))
+        for row in rows({"quake": {"DivBO": 0.2}})
+    ]
+    found = line(ledger.page({"verdict-paper": (study, made)}), "on quake, the mean error of DivBO")
+    assert "printed − DivBO: 0.38 [-0.12, 0.88]; detectable –; margin 0.10; 2 rep" in found[4]
+
+
 def test_it_begins_with_the_differences_between_searches(study):
     study = {**study, "datasets": ["wind", "eeg", "pol"], "repeats": 1}
     study["methods"] = {"RS-ES": {}, "BO-ES": {}, "DivBO": {}}

@@ -90,12 +90,12 @@ def detectable(differences: np.ndarray) -> float:
     """Smallest mean difference that a two-sided t-test at 0.05 would find with 80 % probability.
 
     The standard deviation of the ``differences``, one per data set, is assumed to be the true one.
-    NaN with fewer than two data sets.
+    NaN with fewer than two data sets, or if it is 0: a test is never certain to find a difference.
     """
     n = len(differences)
-    if n < 2:
+    if n < 2 or round(deviation := float(np.std(differences, ddof=1)), DIGITS) == 0:
         return np.nan
-    return _factor(n) * float(np.std(differences, ddof=1)) / np.sqrt(n)
+    return _factor(n) * deviation / np.sqrt(n)
 
 
 @functools.cache

@@ -82,7 +82,7 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
         return AGREES
     if (high < -rule.margin).any():
         return DIFFERS
-    return SMALLER if (high < (rule.size or 0)).any() else OPEN
+    return SMALLER if rule.size and (high < rule.size).any() else OPEN
 
 
 def _compared(rule: Decide, rows: Rows) -> pd.DataFrame:

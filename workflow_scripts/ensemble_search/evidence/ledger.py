@@ -58,6 +58,9 @@ COLUMNS = {
     "origin": "log10 of the squared distance to the origin",
 }
 
+#: Columns of shares other than losses.
+SHARES = ("suggested_beats", "disagreement")
+
 #: What is compared, by ``Decide.by``.
 KINDS = {"rank": "rank by ", "spread": "deviation of "}
 
@@ -70,8 +73,8 @@ DEFINITIONS = (
     "outside the margin, or below minus the margin.",
     f"- **{deciding.SMALLER}**: an interval includes 0, but not the difference that the paper "
     "prints (for its own data sets and numbers of rows).",
-    f"- **{deciding.OPEN}**: none of these, with the data sets so far. While repeats are missing, "
-    "all verdicts can change.",
+    f"- **{deciding.OPEN}**: none of these, with the data sets so far, or ranks on fewer than "
+    f"{deciding.FEWEST} data sets. While repeats are missing, all verdicts can change.",
     f"- **{deciding.MISSING}**: no study has been run, or its rows lack what the claim is about.",
     "",
     'How to read the column "found here":',
@@ -80,10 +83,10 @@ DEFINITIONS = (
     "above 0 where the claim holds. Its unadjusted 95 % interval is in brackets, clipped to "
     "possible differences. Of several differences, the one with the lowest limit is shown.",
     "- *Detectable*: the smallest true difference that as many data sets would detect with 80 % "
-    "power; –: not even the largest possible one.",
+    "power; –: not even the largest possible one, or all differ by the same.",
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
-    "- Ranks are among the methods that the claim is about.",
+    "- Ranks are among the methods that the claim is about, by their means over repeats.",
     "- If the claimed difference did not exist, a claim about a single one would still agree by "
     "chance once in forty times, and differ as often. A claim about k differences agrees more "
     "rarely, and differs up to k times as often.",
@@ -254,7 +257,15 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     what = shown.fill(COLUMNS[rule.column])
     if rule.by in KINDS:
         what = KINDS[rule.by] + what
-    numbers = [pair[name] for name in ("difference", "low", "high", "detectable")]
+    numbers = pair[["difference", "low", "high", "detectable"]].to_numpy(float)
+    most = shown.most if errors else 1.0 if rule.column in SHARES else np.inf
+    bottom, top = -most, most
+    if rule.printed and np.isfinite(most):
+        top = float(np.mean([*rule.printed.values()]))
+        bottom = top - most
+    numbers[1:3] = numbers[1:3].clip(bottom, top)
+    if numbers[3] > max(-bottom, top):
+        numbers[3] = np.nan
     mean, low, high, least = (number(scale * value, digits) for value in numbers)
     given = rule.within or rule.margin
     margin = f"; margin {scale * given:.{digits}f}" if given else ""

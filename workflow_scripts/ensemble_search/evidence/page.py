@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import components, effects, losses
+from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.evidence import design, measured, published
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.report.tables import markdown
@@ -146,12 +147,11 @@ def _detectable(errors: pd.DataFrame, reference: str, shown: losses.Losses) -> s
     if len(errors) < 2:
         return "From one data set, nothing follows about others."
     found = effects.intervals(errors, reference, shown.most)["detectable"]
-    found = found[found != 0]
-    if found.empty:
+    if errors.round(DIGITS).nunique(axis=1).max() == 1:
         return f"On these data sets, all methods have the same mean test {shown.title}."
-    found = found.dropna()  # NaN: more than is possible
+    found = found.dropna()
     if found.empty:
-        return "They are too few to detect even the largest possible difference between methods."
+        return "They are too few to detect any difference between methods."
     least, most = shown.value(found.min()), shown.value(found.max())
     size = shown.size(found.max()) if least == most else f"{least} to {shown.size(found.max())}"
     return (
@@ -230,13 +230,13 @@ def _differences(
     levels = [components.LEVELS[level] for level in parts.columns]
     equal = (errors[found.index].sub(errors[reference], axis=0) == 0).all()
     # Intervals without width would claim perfect power.
-    ends = found[["error_low", "error_high", "detectable"]].mask(equal)
+    ends = found[["error_low", "error_high"]].mask(equal)
     rows = []
     for method, line in found.iterrows():
         differences = errors[method] - errors[reference]
         signs = [int((np.sign(differences) == sign).sum()) for sign in (1, 0, -1)]
-        low, high, least = ends.loc[method]
-        sizes = [differences.std(), least, *parts.loc[method]]
+        low, high = ends.loc[method]
+        sizes = [differences.std(), line["detectable"], *parts.loc[method]]
         rows.append(
             [
                 str(method),

@@ -19,7 +19,8 @@ from ensemble_search.runtime.errors import number_of
 #: Explains the column of this name.
 DETECTABLE = (
     "Detectable: the smallest true difference that these data sets would detect with "
-    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * ALPHA:g} %; –: none)."
+    f"{100 * effects.POWER:g} % power (two-sided t-test at {100 * ALPHA:g} %; –: none, or all "
+    "differ by the same)."
 )
 
 

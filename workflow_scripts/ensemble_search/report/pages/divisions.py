@@ -55,10 +55,11 @@ def _table(tests: pd.DataFrame, reference: str, losses) -> Table:
     levels = [level for level in tests.index.names if table[f"between_{level}"].notna().any()]
     rows = []
     for method, row in table.iterrows():
-        ends, sizes = "–", [float("nan"), *(row[f"between_{level}"] for level in levels)]
+        ends = "–"
+        sizes = row[["detectable", *(f"between_{level}" for level in levels)]]
         if row["error_low"] < row["error_high"]:
             ends = f"{losses.signed(row['error_low'])} to {losses.signed(row['error_high'])}"
-            sizes[0] = row["detectable"]
+        sizes = row[["detectable", *(f"between_{level}" for level in levels)]]
         rows.append(cells(method, losses.signed(row["error"]), ends, *map(losses.value, sizes)))
     columns = ["method", losses.heading(losses.title, "points"), "95 % interval", "detectable"]
     columns += [f"sd between {LEVELS[level]}" for level in levels]

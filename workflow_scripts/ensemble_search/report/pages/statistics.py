@@ -91,10 +91,12 @@ def _over_datasets(errors: pd.DataFrame, reference: str, losses: Losses) -> list
     table["rank_biserial"] = effects.over_datasets(errors, reference)
     rows = []
     for method, row in table.iterrows():
-        known = row["error_low"] < row["error_high"]
         texts = [method, losses.signed(row["error"]), _span(row, "error", losses.signed)]
-        texts += [losses.value(row["detectable"]) if known else "–"]
-        texts += [_signed(row["rank"]), _span(row, "rank", _signed)]
+        texts += [
+            losses.value(row["detectable"]),
+            _signed(row["rank"]),
+            _span(row, "rank", _signed),
+        ]
         texts += [f"{row['lower']:.0f} / {row['equal']:.0f} / {row['higher']:.0f}"]
         texts += [p_value(row["p"]), p_value(row["p_holm"]), _signed(row["rank_biserial"])]
         favoured = reference if row["rank_biserial"] > 0 else method
