@@ -448,8 +448,9 @@ def test_numbers_far_from_those_of_the_training_rows_are_noted():
     assert notes([31.0] * 2 + [15.0] * 2) == []
     assert notes([31.0] * 3 + [15.0] * 27) == []
     assert notes([31.0] * 3 + [15.0] * 26) == [said.format("3 values", "31")]
-    assert notes([33.0, 1e9, 31, 32] * 9) == [said.format("36 values", "1e+09, 33, 32, ...")]
+    assert notes([33.0, 1e9, 31, 32] * 9) == [said.format("36 values", "1000000000, 33, 32, ...")]
     assert notes([None, "unknown"] * 9) == []
+    assert notes([1_609_459_201]) == [said.format("1 value", "1609459201")]
     earlier = fitted.to_json()
     for column in earlier["columns"]:
         del column["ends"]  # as an earlier version wrote it

@@ -571,6 +571,19 @@ def test_the_time_of_the_rows_may_be_a_feature(role, features):
     assert roles.suffix(columns) != roles.suffix({"time": ["day"], "weight": ["weight"]})
     # It may be the only feature.
     roles.check_names({"time": ["day"], role: ["day"], "drop": ["x"]}, ["day", "x", "y"], "y")
+    with pytest.raises(UserError, match=rf"columns.{role}: 'day' is listed twice; keep one"):
+        roles.check({"time": ["day"], role: ["day", "day"]}, "columns")
+    with pytest.raises(UserError, match=r"columns.numeric: 'day' is in 'time', too; keep one"):
+        roles.check({"time": ["day"], "date": ["day"], "numeric": ["day"]}, "columns")
+
+
+def test_a_time_that_is_a_feature_has_a_value_in_every_row():
+    """As numbers, all can be read; as dates, the last cannot."""
+    days = [*range(20_200_101, 20_200_111)] * 9 + [20_201_399] * 10
+    raw = Raw(mixed().assign(day=days), "y", "set", {})
+    assert normalise.normalise(raw, {"time": ["day"]})[1]["of_rows"]["time"]["kind"] == "numeric"
+    with pytest.raises(UserError, match="in 10 rows; each row needs its time"):
+        normalise.normalise(raw, {"time": ["day"], "date": ["day"]})
 
 
 def test_rows_are_divided_as_their_column_says():

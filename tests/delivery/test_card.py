@@ -268,6 +268,19 @@ def test_intervals_with_few_wrong_rows_hold_the_true_loss_as_often_as_they_say(n
     assert 0.93 < np.mean(held) < 0.98
 
 
+def test_intervals_with_weights_are_those_of_fewer_rows():
+    """Of 400 rows, 10 have nearly all of the weight."""
+    weights, labels = np.where(np.arange(400) % 40 == 0, 1e6, 1.0), np.arange(400) % 2
+    for wrong in (0, 1):
+        p = np.where(labels == 1, 0.9, 0.1)[:, None]
+        p[1 : 1 + wrong] = 0.2
+        low, high = measures.interval(ERROR.with_weights(weights), labels, p)
+        assert low < 0.01
+        assert high == pytest.approx(measures.wilson(0, 10)[1], abs=0.01)
+        few = measures.interval(ERROR, labels, p)
+        assert measures.interval(ERROR.with_weights(np.full(400, 7.0)), labels, p) == few
+
+
 @pytest.mark.parametrize("rows", [(360, 6), (50, 50), (360, 6, 20)])
 def test_intervals_of_balanced_errors_hold_the_true_one_as_often_as_they_say(rows):
     """As Wilson's do: in the mean over the true shares."""

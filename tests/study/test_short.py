@@ -1,4 +1,6 @@
+import ast
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ import pytest
 from ensemble_search import table_search
 from ensemble_search.data import normalise, prepare, sources
 from ensemble_search.data import rows as split_rows
-from ensemble_search.delivery import own_rows
+from ensemble_search.delivery import doors, own_rows
 from ensemble_search.jobs import Jobs
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
@@ -93,11 +95,17 @@ def test_a_target_may_be_numbers_in_another_form(tmp_path, form, style):
 def test_a_positive_class_of_nearly_all_rows_is_noted(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "1,ok\n" * 80 + "2,bad\n" * 20)
-    said = "the positive class, 'ok', has 80 of 100 rows: if 'bad' is to be found, --positive=bad"
+    said = "the positive class, 'ok', has 80 of 100 rows: if 'bad' is to be found, --positive='bad'"
     notes = [
         short.look_at(str(file), "y", None, positive=p).described["notes"] for p in (None, "ok")
     ]
     assert [any(note.startswith(said) for note in own) for own in notes] == [True, False]
+    # For make, shells and Python, values are in quotes.
+    file.write_text("x,y\n" + "1,ok\n" * 80 + "2,not-ok's\n" * 20)
+    note = short.look_at(str(file), "y", None).described["notes"][-1]
+    value = note.partition("--positive=")[2].partition(" makes")[0]
+    assert shlex.split(value) == [ast.literal_eval(value)] == ["not-ok's"]
+    assert f", positive={value} makes" in doors.written(note, "python")
 
 
 def test_numbers_with_a_stray_word_are_no_classes(tmp_path):

@@ -142,7 +142,7 @@ def _stand_ins(name: str, numbers: np.ndarray, counts: np.ndarray) -> Iterator[s
             n, (low, *_, high) = counts[own], numbers[rest]
             gap = max(numbers[own].min() - high, low - numbers[own].max())
             if n.min() >= EVIDENCE and n.sum() >= OFTEN * counts.sum() and gap > FAR * (high - low):
-                listed = ", ".join(f"{number:g}" for number in numbers[own])
+                listed = ", ".join(f"{number:.10g}" for number in numbers[own])
                 yield (
                     f"column '{name}' has {listed} in {n.sum()} of {counts.sum()} training rows, "
                     f"far from its other values, {low:g} to {high:g}: if that stands for missing "

@@ -113,7 +113,7 @@ def normalise(
         role, about = asked.get(name), f"{what}: column '{name}'"
         if name in of_row:
             said = notes if role is None else []  # those on a feature follow
-            kind, taken[name] = row_values(name, of_row[name], frame[name], about, said)
+            kind, taken[name] = row_values(name, of_row[name], frame[name], about, said, role)
             of_rows[of_row[name]] = {"column": name, "kind": kind}
             if role is None:
                 own = f"column '{name}' is the {of_row[name]} of the rows, not a feature"
@@ -135,8 +135,6 @@ def normalise(
                 left_out[name] = made
                 continue
             kinds[name], taken[name] = made
-            if name in of_row:
-                of_rows[of_row[name]]["kind"] = kinds[name]
             look_at(column, *made)
             if absent := int(made[1].isna().sum()):
                 empty = min(absent, _empty(frame[name], words))
@@ -204,14 +202,20 @@ def _with_target(
 
 
 def row_values(
-    name: str, role: str, values: "pd.Series", what: str, notes: list[str]
+    name: str,
+    role: str,
+    values: "pd.Series",
+    what: str,
+    notes: list[str],
+    feature: str | None = None,
 ) -> tuple[str, "pd.Series"]:
     """Return the kind and values of a column that divides or weights rows.
 
     ``role`` is one of ``roles.OF_ROWS``, ``what`` the column's place in messages; ``notes`` are
-    added to. UserError if a value is missing or cannot have this role.
+    added to, and ``feature`` is the role of a time as a feature, if it is one. UserError if a value
+    is missing or cannot have this role.
     """
-    wanted = {"weight": "numeric", "fold": "numeric", "time": None}.get(role, "categorical")
+    wanted = {"weight": "numeric", "fold": "numeric", "time": feature}.get(role, "categorical")
     made = Column(name, values, wanted, what, notes).typed()
     if isinstance(made, str):
         raise UserError(f"{what}: cannot be the {role} of the rows: {made}")

@@ -303,11 +303,11 @@ class Preparation:
             name = self.features[places[k]]
             some, first = np.unique(own[outside[:, k], k], return_index=True)
             some = some[np.argsort(-beyond[outside[:, k], k][first], kind="stable")]
-            such = ", ".join(f"{value:g}" for value in some[:EXAMPLES])
+            such = ", ".join(f"{value:.10g}" for value in some[:EXAMPLES])
             such += ", ..." * (len(some) > EXAMPLES)
             yield (
                 f"column '{name}': {_values(int(counts[k]))} outside the range of the "
-                f"training rows, {low[k]:g} to {high[k]:g}: {such}"
+                f"training rows, {low[k]:.10g} to {high[k]:.10g}: {such}"
             )
 
     def to_json(self) -> dict[str, Any]:

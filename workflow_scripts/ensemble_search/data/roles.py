@@ -29,7 +29,7 @@ def check(columns: Any, where: str) -> None:
     if not isinstance(columns, Mapping):
         raise UserError(f"{where}: {columns!r} is not a mapping, such as {{drop: [id]}}")
     problems: list[str] = []
-    seen: dict[str, str] = {}
+    seen: dict[str, set[str]] = {}
     for role, names in columns.items():
         if role not in ROLES:
             problems.append(f"{where}: unknown key '{role}'; {nearest(role, ROLES)}")
@@ -39,12 +39,13 @@ def check(columns: Any, where: str) -> None:
             problems.append(f"{where}.{role}: {', '.join(names)} are {len(names)}; name one column")
         else:
             for name in names:
-                other = seen.setdefault(name, role)
-                if {other, role} in BOTH:
-                    continue
-                if other != role or names.count(name) > 1:
-                    how = f"is in '{other}', too" if other != role else "is listed twice"
-                    problems.append(f"{where}.{role}: '{name}' {how}; keep one")
+                others = seen.setdefault(name, set()) - {role}
+                seen[name].add(role)
+                if names.count(name) > 1:
+                    problems.append(f"{where}.{role}: '{name}' is listed twice; keep one")
+                elif others and {*others, role} not in BOTH:
+                    other = min(others, key=list(columns).index)
+                    problems.append(f"{where}.{role}: '{name}' is in '{other}', too; keep one")
     if problems:
         raise UserError(*dict.fromkeys(problems))
 

@@ -68,8 +68,9 @@ def interval(
         found = _few_wrong(metric, labels, predictions, groups)
         if found is not None:
             return found
-    if single is not None and np.isin(single, (0, 1)).all():
-        return share(np.asarray(single) == 1, groups)
+    plain = metric.with_weights(UNWEIGHTED).losses(labels, predictions)
+    if plain is not None and np.isin(plain, (0, 1)).all():
+        return share(np.asarray(plain) == 1, groups, metric.weights)
     if single is None and metric.task == CLASSIFICATION:
         loss, units = metric.loss(labels, predictions), np.arange(len(labels))
         units = units if groups is None else groups

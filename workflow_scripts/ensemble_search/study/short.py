@@ -1,7 +1,6 @@
 """The study that `make ensemble` runs: turns a table and its target into a study file's content."""
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -209,9 +208,10 @@ def look_at(
         what += f" ('{positive or known[1]}' is the positive one)"
         other, rows = known[0], described["rows"]
         if positive is None and (count := described["classes"][known[1]]) >= MOSTLY_POSITIVE * rows:
+            quoted = other.replace("'", "'\"'\"'")  # for a shell; Python reads it the same way
             described["notes"].append(
                 f"the positive class, '{known[1]}', has {count} of {rows} rows: if '{other}' is to "
-                f"be found, --positive={shlex.quote(other)} makes it the positive one"
+                f"be found, --positive='{quoted}' makes it the positive one"
             )
     groups = None
     if "group" in columns:
