@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
-from ensemble_search.delivery.tested import copies
+from ensemble_search.delivery.tested import Tested, copies
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
@@ -466,6 +466,7 @@ def test_what_the_quality_says(changes, expected, monkeypatch):
         labels=labels, groups=given["groups"], weights=given["weights"], metric=metric, scale=1.0,
         name=given["metric"], loss=lambda loss: loss, manifest={"rows": given["rows"]},
         classes=given["classes"], commonest="a", unseen=given["unseen"], as_found=given["as_found"],
+        as_used=lambda stored, name: stored,
     )  # fmt: skip
     measure = measures.measured(tested.name, labels, found, 0 * found, weights=np.empty(0))
     own = given["validation"]
@@ -473,6 +474,28 @@ def test_what_the_quality_says(changes, expected, monkeypatch):
     described = {"settings": given["settings"], "by": given["by"]}
     said = " ".join(card._quality(tested, {tested.name: measure}, described).paragraphs)
     assert {key for key, words in SAID.items() if words in said} == expected, said
+
+
+@pytest.mark.parametrize("name", ["error", "log-loss"])
+def test_losses_of_calibrated_predictions_are_compared(name):
+    """Calibration halves the log odds, on validation rows and test rows alike."""
+    tested = object.__new__(Tested)
+    labels, stored = np.arange(120) % 2, np.tile([0.1, 0.9, 0.8, 0.9], 30)[:, None]
+    metric = plugins.load("metrics", name)()
+    problem = SimpleNamespace(metric=metric, compress=lambda p: p)
+    tested.delivery = SimpleNamespace(
+        pool=SimpleNamespace(problem=problem, labels=labels, predictions=stored),
+        members=SimpleNamespace(predict=lambda p: p),
+    )
+    tested.name, tested.classes, tested.metric = name, ["a", "b"], metric
+    tested.squared, tested.scale, tested.groups = False, 1.0, None
+    tested.ensemble = SimpleNamespace(probabilities=lambda p: 1 / (1 + np.sqrt(1 / p - 1)))
+    used = tested.as_used(stored, name)
+    # The log odds of 0.9 are log(9), so 0.75 is left.
+    assert used[1, 0] == pytest.approx(0.75 if name == "log-loss" else 0.9)
+    assert card._validation_loss(tested) == metric.loss(labels, used)
+    own = measures.measured(name, labels, used, used, weights=np.empty(0))
+    assert not card._apart(tested, own)
 
 
 @pytest.mark.parametrize(
@@ -496,7 +519,7 @@ def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monk
             members=SimpleNamespace(predict=lambda p: p), settings={"repeat": 0},
             source=SimpleNamespace(search="made/search", space="divbo"),
         ),
-        loss=lambda losses: losses, metric=ERROR,
+        loss=lambda losses: losses, metric=ERROR, name="error", as_used=lambda stored, name: stored,
     )  # fmt: skip
     about = {"method": "RS", "study": "s", "command": "snakemake"}
     failed, searched = card._search(tested, about).paragraphs

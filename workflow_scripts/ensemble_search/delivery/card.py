@@ -251,7 +251,8 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
     if tested.unseen:
         said.append(f"The tested members are the delivered ones, refitted on {rows}.")
         if tested.as_found is not None:
-            then = amount(tested.scale * tested.metric.loss(labels, tested.as_found))
+            before = tested.as_used(tested.as_found, tested.name)
+            then = amount(tested.scale * tested.metric.loss(labels, before))
             said.append(f"Before they were refitted, their {_name(tested)} was {then}.")
     else:
         folds = described["settings"].get("folds")
@@ -283,7 +284,8 @@ def _apart(tested: Tested, own: Measure) -> bool:
     With groups, whether that of the test rows excludes the loss on the validation rows.
     """
     pool, members = tested.delivery.pool, tested.delivery.members
-    found, metric = members.predict(pool.predictions), pool.problem.metric
+    found = tested.as_used(members.predict(pool.predictions), tested.name)
+    metric = pool.problem.metric
     ends = (metric.loss(pool.labels, found),) * 2
     if tested.groups is None:
         ends = measures.interval(metric, pool.labels, found)
@@ -294,8 +296,10 @@ def _apart(tested: Tested, own: Measure) -> bool:
 
 
 def _validation_loss(tested: Tested) -> float:
+    """Return the loss of the ensemble that is tested on the rows that selected it."""
     pool, members = tested.delivery.pool, tested.delivery.members
-    return tested.loss(pool.problem.metric.loss(pool.labels, members.predict(pool.predictions)))
+    found = tested.as_used(members.predict(pool.predictions), tested.name)
+    return tested.loss(pool.problem.metric.loss(pool.labels, found))
 
 
 def _by_class(tested: Tested) -> Part:

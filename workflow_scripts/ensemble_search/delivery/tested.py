@@ -50,19 +50,23 @@ class Tested:
         self.classes = manifest.get("classes", [])
         self.std = manifest.get("std", 1.0)
         self.scale = self.std**self.metric.power
-        #: Constant predictions as stored, the shares of classes in the training rows or their mean;
-        #: and test predictions as stored, as a user would get them: calibrated.
-        self.baseline, self.given = np.empty(0), self.found
+        #: Constant predictions as stored, the shares of classes in the training rows or their mean.
+        self.baseline = np.empty(0)
         problem, n = delivery.pool.problem, len(self.labels)
         weights = inputs.weights if inputs.weights.size else None
         if self.classes:
             counts = np.bincount(inputs.y_train, weights, minlength=len(self.classes))
             self.commonest = self.classes[int(counts.argmax())]
             self.baseline = problem.compress(np.tile(counts / counts.sum(), (n, 1)))
-            self.probabilities = ensemble.probabilities(problem.expand(self.found))
-            self.given = problem.compress(self.probabilities)
+            self.probabilities = ensemble.probabilities(self.found)
         else:
             self.baseline = np.full((n, 1), np.average(inputs.y_train, weights=weights))
+
+    def as_used(self, stored: np.ndarray, name: str) -> np.ndarray:
+        """Return stored predictions as a metric sees those that users get: calibrated."""
+        if not self.classes or name not in OF_PROBABILITIES:
+            return stored
+        return self.delivery.pool.problem.compress(self.ensemble.probabilities(stored))
 
     def loss(self, losses: Any) -> Any:
         """Convert losses of the study's metric for display: in the target's unit, not squared."""
@@ -88,8 +92,8 @@ class Tested:
             names = ["rmse", "absolute-error", "r2"]
         return {
             name: measures.measured(
-                name, self.labels, self.given if name in OF_PROBABILITIES else self.found,
-                self.baseline, weights=self.weights, std=self.std, groups=self.groups,
+                name, self.labels, self.as_used(self.found, name), self.baseline,
+                weights=self.weights, std=self.std, groups=self.groups,
             )
             for name in dict.fromkeys([*names, self.name])
         }  # fmt: skip
