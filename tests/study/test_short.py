@@ -92,6 +92,24 @@ def test_a_target_may_be_numbers_in_another_form(tmp_path, form, style):
     assert own.labels.tolist() == ((found.frame["y"] - 0.5) / 2).tolist()
 
 
+def test_numbers_of_a_test_file_have_the_form_of_the_table(tmp_path):
+    """By itself, 1.234 could be plain."""
+    file, test = tmp_path / "a.csv", tmp_path / "test.csv"
+    file.write_text("x;y\n" + "".join(f"1.{i},5;2.{i},5 €\n" for i in range(200, 300)))
+    test.write_text("x;y\n1.234;1.234\n2.500;2.500 €\n1.200;99 USD\n")
+    found = short.look_at(str(file), "y", None)
+    settings = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    _, _, made = prepare.make_split(found.frame, found.described, settings)
+    own = own_rows.read(str(test), made["preparation"], made, [])
+    scale = made["target"]
+    labels = scale["mean"] + scale["std"] * own.labels
+    assert labels.tolist() == pytest.approx([1234, 2500])
+    assert own.X.tolist() == [[1234], [2500]]
+    test.write_text("x;y\n1.234;99 USD\n")
+    with pytest.raises(UserError, match=r"such as '99 USD'; write them as -1\.234,5 €"):
+        own_rows.read(str(test), made["preparation"], made, [])
+
+
 def test_a_positive_class_of_nearly_all_rows_is_noted(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "1,ok\n" * 80 + "2,bad\n" * 20)

@@ -83,7 +83,7 @@ def normalise(
     frame, target = raw.frame.rename(columns=str), str(raw.target)
     columns = {**raw.roles, **(columns or {})}
     roles.check_names(columns, list(frame), target)
-    pairs, counts = roles.pairs(columns), {}
+    pairs, counts, read = roles.pairs(columns), {}, {}
     of_row = {name: role for name, role in pairs if role in roles.OF_ROWS}
     asked = {name: role for name, role in pairs if role not in roles.OF_ROWS}
     dropped = tuple(f"column '{name}' has " for name in columns.get("drop", ()))
@@ -94,9 +94,11 @@ def normalise(
         # Sums and remarks below a table are words among numbers.
         frame = frame.assign(**{name: digits.exact(frame[name]) for name in raw.worded})
     if task == REGRESSION:
-        numbers, read_as = as_numbers(frame[target])
+        numbers, style = as_numbers(frame[target])
+        if style:
+            such, read[target] = short(frame[target].iloc[0]), style
+            notes.append(f"the target '{target}' is text such as {such}: read as {in_words(style)}")
         frame = frame.assign(**{target: numbers})
-        notes += [f"the target '{target}' is text {read_as}"] * bool(read_as)
         labels = _numbers(frame[target], about)
         said = digits.losses(frame[target], raw.rounded.get(target))
         notes += [f"the target '{target}' {lost}" for lost in said]
@@ -108,7 +110,7 @@ def normalise(
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
-    kinds, left_out, read, of_rows, gaps = {}, {}, {}, {}, {}
+    kinds, left_out, of_rows, gaps = {}, {}, {}, {}
     for name in frame.columns.drop(target):
         role, about = asked.get(name), f"{what}: column '{name}'"
         if name in of_row:
@@ -427,7 +429,7 @@ def many_numbers(target: "pd.Series") -> int:
 def as_numbers(target: "pd.Series") -> tuple["pd.Series", str]:
     """Parse text that consists of numbers with separators or units, if there is one way to do so.
 
-    Returns the values, unchanged if they cannot be parsed, and how they were read, or "".
+    Returns the values, unchanged if they cannot be parsed, and the style of ``readings``, or "".
     """
     import pandas as pd
 
@@ -438,8 +440,7 @@ def as_numbers(target: "pd.Series") -> tuple["pd.Series", str]:
     found = readings.numbers(counts.index.tolist(), counts.to_numpy())
     if len(found) != 1 or found[0].share < 1 or found[0].style == readings.PLAIN:
         return target, ""
-    values, style = dict(zip(counts.index, found[0].values.tolist(), strict=True)), found[0].style
-    return target.map(values), f"such as {short(counts.index[0])}: read as {in_words(style)}"
+    return target.map(dict(zip(counts.index, found[0].values, strict=True))), found[0].style
 
 
 def _numbers(target, what: str) -> "pd.Series":

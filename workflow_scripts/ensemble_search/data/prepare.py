@@ -152,12 +152,13 @@ def make_split(
 
 def divide(
     frame: "pd.DataFrame | Stored", description: Mapping[str, Any], settings: Mapping[str, Any]
-) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, float]]:
+) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, dict[str, np.ndarray], dict[str, Any]]:
     """Draw the rows of the parts; parameters and errors are as for :func:`make_split`.
 
     Returns the rows as ``rows.split_rows`` does; class codes, or standardised numbers, of all rows;
     labels by code, none in regression; columns of ``roles.OF_ROWS`` by role (groups from 0, indices
-    of parts, numbers); and the scale (see :func:`standardised`), empty in classification.
+    of parts, numbers); and the scale (see :func:`standardised`), with the style of numbers that the
+    target was text of, if any, as ``read``; empty in classification.
     """
     target = frame[description["target"]]
     of_rows = {
@@ -174,6 +175,8 @@ def divide(
     numbers = target.to_numpy("float64")
     rows = split_rows(strata(numbers), None, settings, *by)
     labels, scale = standardised(numbers, rows["train"])
+    style = description.get("read", {}).get(description["target"])
+    scale |= {"read": style} if style else {}
     return rows, labels, np.empty(0, dtype=str), of_rows, scale
 
 
@@ -246,7 +249,7 @@ def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
     return values.to_numpy("float64")
 
 
-def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dict[str, float]]:
+def standardised(values: np.ndarray, train: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
     """Subtract the mean of the training rows, and divide by their standard deviation.
 
     Also return ``mean`` and ``std``, which convert predictions back. UserError if the training rows

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import kinds, normalise, sources
-from ensemble_search.data.cells import is_missing
+from ensemble_search.data import kinds, normalise, readings, sources
+from ensemble_search.data.cells import is_missing, number
 from ensemble_search.data.preparation import Column, Preparation
 from ensemble_search.runtime.errors import UserError
 
@@ -47,7 +47,10 @@ def read(
     preparation = Preparation.from_json(prepared)
     others = [by[role] for role in ("group", "weight") if role in by]
     needed = [*preparation.names, *others]
-    raw = sources.from_file(file, target, drop=sources.unneeded(file, [*needed, target]))
+    # As numbers, 1.234 would be 1.234 although the table's 1.234,5 is 1234.5.
+    styled = [c.name for c in preparation.columns if c.kind == "numeric" and _separates(c.read)]
+    text = styled if sources.extension(file) in (".csv", ".tsv") else ()
+    raw = sources.from_file(file, target, text, sources.unneeded(file, [*needed, target]))
     frame = raw.frame
     for name in needed:
         if name not in frame:
@@ -65,16 +68,20 @@ def read(
         codes = kinds.text(frame[target]).map(places)
         known = codes.notna().to_numpy()
         labels = codes[known].to_numpy(np.int64)
+        wanted = f"the classes are {kinds.listed(classes)}"
     else:
-        given = normalise.as_numbers(frame[target])[0].astype(object)
-        numbers = pd.to_numeric(given, errors="coerce").to_numpy(float)
-        known = np.isfinite(numbers)
         scale = described["target"]
+        if style := scale.get("read"):
+            given = frame[target].map(lambda value: number(value, style))
+        else:
+            given = normalise.as_numbers(frame[target])[0]
+        numbers = pd.to_numeric(given.astype(object), errors="coerce").to_numpy(float)
+        known = np.isfinite(numbers)
+        wanted = f"write them as {readings.example(style or readings.PLAIN)}"
         labels = (numbers[known] - scale["mean"]) / scale["std"]
     odd = kinds.text(frame[target][~known].dropna())
     such = f"such as {kinds.short(odd.iloc[0])}" if len(odd) else ""
     if not len(labels):
-        wanted = f"the classes are {kinds.listed(classes)}" if classes else "write them as -1234.5"
         raise UserError(
             f"deliver.test: '{file}' has no row with a known value of '{target}'"
             + (f"; it has values {such}; {wanted}" if such else "")
@@ -100,6 +107,11 @@ def read(
     weights = of_rows("weight") if "weight" in by else np.empty(0)
     groups = np.unique(of_rows("group"), return_inverse=True)[1] if "group" in by else None
     return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *unusual])
+
+
+def _separates(style: str | None) -> bool:
+    """Whether numbers of a column are text in another form than plain numbers."""
+    return bool(style and readings.is_style(style)) and style != readings.PLAIN
 
 
 def _fits(column: Column, values: "pd.Series") -> bool:
