@@ -31,6 +31,7 @@ WORD = re.compile(r"\b\w\w+\b")
 #: What notes say of values, and the number of examples in a note.
 UNREADABLE = "that cannot be read, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
+OUTSIDE = "outside the range of the training rows"
 EXAMPLES = 3
 #: Values are far from those of the training rows if they are outside their range by more than this
 #: share of its width. At least so many, and more than this share of the rows, are noted, too, if
@@ -306,8 +307,8 @@ class Preparation:
             such = ", ".join(f"{value:g}" for value in some[:EXAMPLES])
             such += ", ..." * (len(some) > EXAMPLES)
             yield (
-                f"column '{name}': {_values(int(counts[k]))} outside the range of the "
-                f"training rows, {low[k]:g} to {high[k]:g}: {such}"
+                f"column '{name}': {_values(int(counts[k]))} {OUTSIDE}, "
+                f"{low[k]:g} to {high[k]:g}: {such}"
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -407,6 +408,12 @@ class _Notes:
             self.unread[column.name] = count, some
             hint = f"; {_how_to_write(column)}"
         self.lines.append(f"column '{column.name}': {_values(count)} {what}: {some}{hint}")
+
+
+def about(note: str) -> str:
+    """Return the column and what is odd in a note, which those on other rows may share."""
+    odd = "|".join((UNREADABLE, UNKNOWN, OUTSIDE))
+    return re.sub(rf"': \d+ values? ({odd}).*", r"': \1", note, flags=re.DOTALL)
 
 
 def _values(count: int) -> str:
