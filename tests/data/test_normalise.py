@@ -377,7 +377,7 @@ def test_many_categories_are_named():
     _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
     assert described["notes"] == [
         "column 'words' has 60 distinct among 180 values, such as 'w0': "
-        "frequent ones become features",
+        "each in the training rows becomes a feature",
         "column 'codes' has 60 distinct among 180 values, such as '0': codes, used as one number",
     ]
 
@@ -758,7 +758,10 @@ def test_digits_of_other_scripts_are_no_codes():
     words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
     frame, described = run(x=words, y=TWO)
     _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
-    assert "frequent ones become features; they look like numbers" in described["notes"][0]
+    assert (
+        "each in the training rows becomes a feature; they look like numbers"
+        in described["notes"][0]
+    )
     assert "x" not in dropped
 
 
