@@ -742,6 +742,17 @@ def test_categories_that_are_probably_one_are_said(words, how):
     assert how in notes_of(words * (N // 4))[0]
 
 
+def test_all_categories_that_are_probably_one_are_said():
+    blanks = "which differ only in blanks, case or Unicode form"
+    (note,) = notes_of(["NO", "No", "Yes", "yes", "1", "1.0", "b", "c"] * (N // 8))
+    assert note == (
+        "column 'x' has '1' and '1.0', which are the same number; 'NO' and 'No', 'Yes' and 'yes', "
+        f"{blanks}; if they mean the same, write them the same way"
+    )
+    (note,) = notes_of(["a", "A", "b", "B", "c", "C", "d", "D"] * (N // 8))
+    assert f"'B' and 'b', 'C' and 'c', {blanks}; and 1 more such pair; if" in note
+
+
 @pytest.mark.parametrize("words", ["P{}D", "PT{}M", "P1DT{}H30M"])
 def test_durations_are_said_to_look_like_these(words):
     for distinct in (5, 40):
