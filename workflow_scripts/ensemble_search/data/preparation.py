@@ -486,7 +486,7 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
         # Known words stay unchanged: NA, in data not from a CSV file, or an integer beyond 2^53.
         itself = known is not None and isinstance(cell, str) and cell in known
         if isinstance(cell, str) and not itself:
-            cell = cell.lstrip(" ")  # as in a CSV file, where pandas keeps the spaces
+            cell = cell.strip(" ")  # as in the training rows of a CSV file
             itself = known is not None and cell in known
         missing = not itself and cells.is_missing(cell)
         value: Any = cell if itself else None if missing else column.typed(cell)
