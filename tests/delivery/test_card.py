@@ -532,7 +532,7 @@ def test_reasons_of_failures_are_counted(tmp_path):
         "5 of 6 pipelines failed: 2 × TimeoutError: more than 10 s; 1 × LinAlgError: a\\nb; "
         "1 × MemoryError: more than 9 MiB; other reasons"
     )
-    made[5:].to_parquet(tmp_path / "observations.parquet", index=False)
+    made[5:].assign(iteration=1).to_parquet(tmp_path / "observations.parquet", index=False)
     said = readers.failures(tmp_path)
     assert said.endswith("x…") and len(said.partition("1 × ")[2]) == readers.LONGEST_REASON
     made[:1].to_parquet(tmp_path / "observations.parquet", index=False)

@@ -57,7 +57,7 @@ SCORES = {"accuracy": "error", "balanced-accuracy": "balanced-error"}
 def _check_metric(metric: str | None) -> None:
     """Name the loss if a metric, perhaps misspelt, is one of other packages' scores."""
     known = plugins.available("metrics")
-    if metric in (None, *known):
+    if metric is None or metric in known:
         return
     for near in difflib.get_close_matches(metric.replace("_", "-"), [*SCORES, *known], n=1):
         if near in SCORES:
