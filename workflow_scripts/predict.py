@@ -269,15 +269,15 @@ class _Progress:
         self.rows, self.start, self.said = 0, time.monotonic(), set[str]()
 
     def show(self, rows: int, position: int, notes: list[str]) -> None:
-        from ensemble_search.data.preparation import UNREADABLE
+        from ensemble_search.data.preparation import UNREADABLE, about
 
         self.rows += rows
+        place = f"in the first {self.rows} rows" if self.rows > 1 else "in the first row"
         for note in notes:
-            column = note.partition(":")[0]
-            if column not in self.said:  # once per column, for the first chunk that has it
-                self.said.add(column)
+            if about(note) not in self.said:  # once each, for the first chunk that has it
+                self.said.add(about(note))
                 what = "warning" if UNREADABLE in note else "note"
-                print(one_line(f"{what}: in the first {self.rows} rows: {note}"), file=sys.stderr)
+                print(one_line(f"{what}: {place}: {note}"), file=sys.stderr)
         seconds = time.monotonic() - self.start
         if sys.stderr.isatty() and 0 < position < self.size:
             left = seconds * (self.size - position) / position

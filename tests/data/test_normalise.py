@@ -377,7 +377,7 @@ def test_many_categories_are_named():
     _, described = run(words=words, codes=codes, y=["a", "b"] * 90)
     assert described["notes"] == [
         "column 'words' has 60 distinct among 180 values, such as 'w0': "
-        "frequent ones become features",
+        "each in the training rows becomes a feature",
         "column 'codes' has 60 distinct among 180 values, such as '0': codes, used as one number",
     ]
 
@@ -585,8 +585,15 @@ def test_a_positive_class_is_one_of_two():
     assert "positive" not in chosen(None, [0, 1] * 5)[1]
     with pytest.raises(UserError, match=r"positive: .* has no class 'd'; known: a, b"):
         chosen(["a", "b"], target, "d")
-    with pytest.raises(UserError, match=r"positive: .* has 3 classes; a positive one is of two"):
+    said = r"positive: .* has 3 classes, 'a', 'b', 'c'; a positive one is of two$"
+    with pytest.raises(UserError, match=said):
         chosen(None, target, "a")
+    said = (
+        r"positive: .* has 4 classes, 'no', 'no ', 'yes' and 1 others; .*; "
+        "'no' and 'no ' differ only in blanks, case or Unicode form: write them the same way"
+    )
+    with pytest.raises(UserError, match=said):
+        chosen(None, ["no", "no ", "yes", "yes "] * 5, "yes")
 
 
 def test_many_classes_are_no_regression():
@@ -735,6 +742,17 @@ def test_categories_that_are_probably_one_are_said(words, how):
     assert how in notes_of(words * (N // 4))[0]
 
 
+def test_all_categories_that_are_probably_one_are_said():
+    blanks = "which differ only in blanks, case or Unicode form"
+    (note,) = notes_of(["NO", "No", "Yes", "yes", "1", "1.0", "b", "c"] * (N // 8))
+    assert note == (
+        "column 'x' has '1' and '1.0', which are the same number; 'NO' and 'No', 'Yes' and 'yes', "
+        f"{blanks}; if they mean the same, write them the same way"
+    )
+    (note,) = notes_of(["a", "A", "b", "B", "c", "C", "d", "D"] * (N // 8))
+    assert f"'B' and 'b', 'C' and 'c', {blanks}; and 1 more such pair; if" in note
+
+
 @pytest.mark.parametrize("words", ["P{}D", "PT{}M", "P1DT{}H30M"])
 def test_durations_are_said_to_look_like_these(words):
     for distinct in (5, 40):
@@ -758,7 +776,10 @@ def test_digits_of_other_scripts_are_no_codes():
     words = [str(i % 60).translate({48 + d: 0x660 + d for d in range(10)}) for i in range(N)]
     frame, described = run(x=words, y=TWO)
     _, _, dropped = prepare.prepare({"train": frame}, described["columns"])
-    assert "frequent ones become features; they look like numbers" in described["notes"][0]
+    assert (
+        "each in the training rows becomes a feature; they look like numbers"
+        in described["notes"][0]
+    )
     assert "x" not in dropped
 
 

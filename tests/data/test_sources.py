@@ -709,6 +709,28 @@ def test_words_for_missing_values_of_a_csv_are_said(tmp_path):
     ]
 
 
+def test_spaces_at_the_ends_of_the_fields_of_a_csv_do_not_count(tmp_path):
+    """And in new rows neither; nor is a word with them a category or a date."""
+    file = tmp_path / "a.csv"
+    rows = ["u,1,2020-01-05,yes", "u ,2 ,2021-02-03 ,yes ", '" u",3,2022-03-04, yes']
+    rows += ["v, 4 ,2020-01-05,no ", "NA ,5 ,NA ,no", "None , ,?,no  "]
+    file.write_text("\n".join(["c,x,t,left", *rows * 6]))
+    frame, described = read({"file": str(file), "target": "left"})
+    assert described["classes"] == {"no": 18, "yes": 18}
+    assert described["columns"] == {"c": "categorical", "x": "numeric", "t": "date"}
+    assert frame["c"].value_counts().to_dict() == {"u": 18, "v": 6, "None": 6}
+    assert frame["x"].tolist()[:5] == [1, 2, 3, 4, 5] and frame["x"].isna().sum() == 6
+    assert frame["t"].isna().sum() == 12
+    assert "column 'c' has 6 values treated as missing: 'NA' (6)" in described["notes"]
+    assert described["gaps"]["c"] == [0, 6]
+    made, prepared, _ = prepare.prepare({"train": frame}, described["columns"])
+    new = {"c": ["u ", " u", "u", "v  ", "NA ", "None"], "x": ["1 ", "2", "3", " 4", "5 ", " "]}
+    days = ["2020-01-05 ", "2021-02-03", " 2022-03-04", "2020-01-05", "NA ", "?"]
+    X, notes = prepared.transform({**new, "t": days})
+    np.testing.assert_array_equal(X, made["train"][:6])
+    assert notes == []
+
+
 def test_an_integer_of_a_csv_that_loses_digits_is_said(tmp_path):
     lines = [f"{2**53 + i},{'uv'[i % 2]}" for i in range(20)]
     (tmp_path / "a.csv").write_text("\n".join(["x,y", *lines, ",u"]))

@@ -631,12 +631,13 @@ def test_columns_that_cannot_have_their_role(columns, message):
     ("words", "of_all", "of_train"),
     [
         ([f"{i}" for i in [*range(52), *[0, 1] * 124]], "codes, used as one number",
-         "frequent ones become features"),
+         "each in the training rows becomes a feature"),
         ([f"k{i}" for i in [*range(150), *[0, 1] * 75]],
-         "frequent ones become features",
+         "each in the training rows becomes a feature",
          "dropped by the base preparation, as 150 of 180 values are"),
         ([f"k{i}" for i in [*[0, 1] * 25, *range(250)]],
-         "dropped by the base preparation (names or identifiers)", "frequent ones become features"),
+         "dropped by the base preparation (names or identifiers)",
+         "each in the training rows becomes a feature"),
     ],
 )  # fmt: skip
 def test_a_note_says_how_the_training_rows_are_used(words, of_all, of_train):
@@ -662,10 +663,11 @@ def test_a_note_does_not_promise_features_of_what_is_dropped():
     described = normalise.normalise(Raw(frame, "y", "set", {}))[1]
     said = "column 't' has 225 distinct among 300 values, such as '00:00': "
     assert any(
-        note.startswith(said + "frequent ones become features") for note in described["notes"]
+        note.startswith(said + "each in the training rows becomes a feature")
+        for note in described["notes"]
     )
     _, _, made = make(frame)
     assert "t" in made["dropped"]
     (note,) = [note for note in made["notes"] if note.startswith(said)]
     assert f": dropped by the base preparation, as {made['dropped']['t']}" in note
-    assert "become features" not in note
+    assert "becomes a feature" not in note

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
-from ensemble_search.delivery.tested import Tested, copies
+from ensemble_search.delivery.tested import Tested, copies, distinct
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
@@ -369,6 +369,36 @@ def test_rows_are_made_again_from_their_features():
     assert again == {**rows, "new": [1.0, 0.0]}
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["no", "yes", "für", "don't"], ["no", "yes", "für", "don't"]),
+        (["no", "yes", "yes "], ["no", "'yes'", "'yes '"]),
+        (["no", " yes"], ["no", "' yes'"]),
+        (["a  b", "a b"], [r"'a \x20b'", "'a b'"]),
+        (["a", "a\u200b"], ["a", r"'a\u200b'"]),
+        (["é", "e\u0301"], ["'é'", r"'e\u0301'"]),
+        (["a", "a\xa0"], ["'a'", r"'a\xa0'"]),
+    ],
+)
+def test_words_that_a_page_would_show_alike_are_quoted(words, shown):
+    assert distinct(words) == shown
+
+
+def test_classes_that_differ_in_blanks_are_distinct_on_the_page():
+    classes, words = ["no", "yes", "yes "], ["no", "'yes'", "'yes '"]
+    given = {"labels": np.array([0, 1, 2] * 4), "found": np.eye(3)[[0, 1, 2] * 4]}
+    of = SimpleNamespace(classes=classes, groups=None, weights=np.empty(0), **given)
+    each, matrix = card._by_class(of).tables
+    assert [row[0] for row in each.rows] == words
+    assert [row[0] for row in matrix.rows] == list(matrix.head[1:]) == words
+    preparation = Preparation([Categories("x", ["u", "u "], [], "u")], ["x"])
+    of.ensemble, of.manifest = SimpleNamespace(preparation=preparation), {"target": "y"}
+    chart = card._dependence(of, "x", 1, ["u", "u "], np.full((2, 3), 1 / 3))
+    assert [one.name for one in chart.series] == words
+    assert chart.words == ["'u'", "'u '"]
+
+
 def test_partial_dependence_by_hand():
     X = np.column_stack([np.arange(50.0), [1.0] * 30 + [0] * 20, [0.0] * 30 + [1] * 20,
                          np.ones(50), np.arange(50)])  # fmt: skip
@@ -538,6 +568,9 @@ def test_reasons_of_failures_are_counted(tmp_path):
         "5 of 6 pipelines failed: 2 × TimeoutError: more than 10 s; 1 × LinAlgError: a\\nb; "
         "1 × MemoryError: more than 9 MiB; other reasons"
     )
+    made[5:].assign(iteration=1).to_parquet(tmp_path / "observations.parquet", index=False)
+    said = readers.failures(tmp_path)
+    assert said.endswith("x…") and len(said.partition("1 × ")[2]) == readers.LONGEST_REASON
     made[:1].to_parquet(tmp_path / "observations.parquet", index=False)
     assert readers.failures(tmp_path) == ""
 

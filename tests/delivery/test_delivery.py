@@ -248,7 +248,10 @@ def test_rows_of_a_file_to_test_on(tmp_path):
     assert read("w;y;g;a\n1,5;12;p;3\n2,5;8;q;1\n").weights.tolist() == [1.5, 2.5]
     assert read("w;y;g;a\n1;12,5;p;3\n2;8,5;q;1\n").labels.tolist() == [1.25, -0.75]
     assert "rows of rows.csv without a number in 'y' are left out: 1" in found.notes[0]
-    assert "'x'" in found.notes[1]
+    unread = "column 'a': 1 value that cannot be read, treated as missing: 'x'"
+    assert found.notes[1].startswith(f"rows.csv: {unread}")  # the table may have such a note, too
+    uneven = read("w,y,g,a\n1e9,12,p,3\n" + "1,8,q,1\n" * 20).notes
+    assert [note.partition(" weights rows")[0] for note in uneven] == ["rows.csv: column 'w'"]
     long = read(f"y,g,a,w\n1,2,3,1\n{'x' * 999},2,3,1\n").notes[0]
     assert long.endswith(f"are left out: 1, such as '{'x' * 39}…'")
     for text, line in (

@@ -9,7 +9,9 @@ import pytest
 from sklearn.datasets import load_wine
 
 import predict
+from ensemble_search.data.preparation import Numbers, Preparation
 from ensemble_search.delivery import build
+from ensemble_search.predictor import rows
 from ensemble_search.predictor.ensemble import load_ensemble
 from ensemble_search.runtime.errors import UserError
 from support import finished_study
@@ -108,6 +110,32 @@ def test_columns_that_cannot_be_read_are_an_error_and_single_values_a_warning(
     assert "warning: in the first 178 rows: column 'alcohol': 1 value that" in (
         capsys.readouterr().err
     )
+
+
+def test_each_kind_of_note_on_a_column_appears_once(run, tmp_path, capsys, monkeypatch):
+    """Not only the first of a column, and not again for later rows."""
+    monkeypatch.setattr(rows, "CHUNK", 89)
+    odd = ["4000", "forty", *map(str, FRAME.alcohol[2:89])]
+    FRAME.assign(alcohol=odd * 2).to_csv(tmp_path / "a.csv", index=False)
+    run("a.csv", "out.csv")
+    first = "in the first 89 rows: column 'alcohol': 1 value"
+    unread, outside = (line for line in capsys.readouterr().err.splitlines() if "alcohol" in line)
+    assert unread.startswith(f"warning: {first} that cannot be read")
+    assert outside.startswith(f"note: {first} outside the range")
+
+
+def test_notes_on_columns_of_similar_names_are_all_shown(tmp_path, capsys):
+    progress = predict._Progress(tmp_path / "in.csv")
+    columns = [Numbers(name, "numeric", {name: 1.0}) for name in ("t: a", "t: b")]
+    prepared = Preparation(columns, ["t: a", "t: b"])
+    progress.show(1, 0, prepared.transform({"t: a": ["x"], "t: b": ["y"]})[1])
+    progress.show(2, 0, prepared.transform({"t: a": ["x", "z"], "t: b": ["1", "2"]})[1])
+    unread = "1 value that cannot be read, treated as missing"
+    said = [line.partition(";")[0] for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        f"warning: in the first row: column 't: a': {unread}: 'x'",
+        f"warning: in the first row: column 't: b': {unread}: 'y'",
+    ]
 
 
 def test_labels_of_other_classes_are_not_scored(folder):

@@ -53,6 +53,22 @@ def test_the_positive_class_is_said_and_can_be_chosen(tmp_path):
     assert model.check(made).datasets["a"].source["positive"] == "bad"
 
 
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("accuracy", "'accuracy'; .*: for accuracy, choose --metric=error$"),
+        ("acuracy", "'acuracy'; .*: for accuracy, choose --metric=error$"),
+        ("balanced_accuracy", ".*: for balanced-accuracy, choose --metric=balanced-error$"),
+        ("eror", "'eror'; did you mean 'error'"),
+    ],
+)
+def test_scores_of_other_packages_are_named_as_losses(tmp_path, metric, said):
+    file = tmp_path / "a.csv"
+    file.write_text("x,y\n" + "1,bad\n2,good\n" * 9)
+    with pytest.raises(UserError, match=f"no metric is called {said}"):
+        short.look_at(str(file), "y", metric)
+
+
 def test_classes_or_amounts_must_be_said(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "".join(f"1,{v}\n" for v in [*range(40)] * 3))

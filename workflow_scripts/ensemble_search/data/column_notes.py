@@ -3,7 +3,7 @@
 import decimal
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 BINARY = 0.95
 # With more categories than this, similar ones are not searched for.
 MOST_ALIKE = 1000
+# Further pairs of similar ones are only counted.
+PAIRS = 3
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
 #: Row numbers may lack some, such as those of rows without a target or of a test part.
@@ -91,10 +93,8 @@ def _look_at_categories(column: Column, present: "pd.Series", distinct: int) -> 
         one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
         missing = len(present) < len(column.values)
         column.note(f"{one}, together with missing values" if missing else one)
-    if distinct <= MOST_ALIKE and (alike := next(twins(present), None)):
-        one, other, how = alike
-        both = f"{short(one)} and {short(other)}"
-        column.note(f"has {both}, which {how}; if they mean the same, write them the same way")
+    if distinct <= MOST_ALIKE and (pairs := [*twins(present)]):
+        column.note(f"has {_in_pairs(pairs)}; if they mean the same, write them the same way")
     elif not prepare.is_code(present) and (odd := _beside_two(present)):
         column.note(f"has {odd}; if it is a mistake, correct or clear it")
     among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
@@ -147,6 +147,16 @@ def twins(labels: "pd.Series") -> Iterator[tuple[str, str, str]]:
         else:
             continue
         yield other, label, how
+
+
+def _in_pairs(pairs: Sequence[tuple[str, str, str]]) -> str:
+    """List the first pairs of :func:`twins`, and how many there are beside them."""
+    alike: dict[str, list[str]] = {}
+    for one, other, how in pairs[:PAIRS]:
+        alike.setdefault(how, []).append(f"{short(one)} and {short(other)}")
+    said = "; ".join(f"{', '.join(both)}, which {how}" for how, both in alike.items())
+    more = len(pairs) - PAIRS
+    return said + (f"; and {more} more such pair{'s' * (more > 1)}" if more > 0 else "")
 
 
 def _beside_two(present: "pd.Series") -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ensemble_search.data import digits, prepare, readings, roles
 from ensemble_search.data.cells import is_blank, short
 from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
-from ensemble_search.data.kinds import Column, counted, in_words, stands_for_missing, text
+from ensemble_search.data.kinds import Column, counted, in_words, listed, stands_for_missing, text
 from ensemble_search.data.rows import PARTS
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError, number_of
@@ -106,7 +106,7 @@ def normalise(
         labels = _labels(frame[target], about)
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
         notes += _words(labels, target) + _twins(labels)
-        _check_positive(positive, [*counts], about)
+        _check_positive(positive, labels, about)
     frame, labels = frame.reset_index(drop=True), labels.reset_index(drop=True)
 
     taken: dict[str, pd.Series] = {}
@@ -348,11 +348,16 @@ def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
     return labels.map(new)
 
 
-def _check_positive(positive: Any, classes: Sequence[str], what: str) -> None:
+def _check_positive(positive: Any, labels: "pd.Series", what: str) -> None:
     if positive is None:
         return
+    classes = sorted(labels.unique())
     if len(classes) > 2:
-        raise UserError(f"positive: {what} has {len(classes)} classes; a positive one is of two")
+        found = f"{what} has {len(classes)} classes, {listed(classes)}; a positive one is of two"
+        for one, other, how in islice(twins(labels), 1):
+            found += f"; {short(one)} and {short(other)} {how}: write them the same way if they "
+            found += "mean the same"
+        raise UserError(f"positive: {found}")
     if str(positive) not in classes:
         raise UserError(f"positive: {what} has no class '{positive}'; {nearest(positive, classes)}")
 

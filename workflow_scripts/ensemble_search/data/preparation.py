@@ -31,6 +31,7 @@ WORD = re.compile(r"\b\w\w+\b")
 #: What notes say of values, and the number of examples in a note.
 UNREADABLE = "that cannot be read, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
+OUTSIDE = "outside the range of the training rows"
 EXAMPLES = 3
 #: Values are far from those of the training rows if they are outside their range by more than this
 #: share of its width. At least so many, and more than this share of the rows, are noted, too, if
@@ -306,8 +307,8 @@ class Preparation:
             such = ", ".join(f"{value:.10g}" for value in some[:EXAMPLES])
             such += ", ..." * (len(some) > EXAMPLES)
             yield (
-                f"column '{name}': {_values(int(counts[k]))} outside the range of the "
-                f"training rows, {low[k]:.10g} to {high[k]:.10g}: {such}"
+                f"column '{name}': {_values(int(counts[k]))} {OUTSIDE}, "
+                f"{low[k]:.10g} to {high[k]:.10g}: {such}"
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -409,6 +410,12 @@ class _Notes:
         self.lines.append(f"column '{column.name}': {_values(count)} {what}: {some}{hint}")
 
 
+def about(note: str) -> str:
+    """Return the column and what is odd in a note, which those on other rows may share."""
+    odd = "|".join((UNREADABLE, UNKNOWN, OUTSIDE))
+    return re.sub(rf"': \d+ values? ({odd}).*", r"': \1", note, flags=re.DOTALL)
+
+
 def _values(count: int) -> str:
     return f"{count} value{'s' * (count != 1)}"
 
@@ -479,7 +486,7 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
         # Known words stay unchanged: NA, in data not from a CSV file, or an integer beyond 2^53.
         itself = known is not None and isinstance(cell, str) and cell in known
         if isinstance(cell, str) and not itself:
-            cell = cell.lstrip(" ")  # as in a CSV file, where pandas keeps the spaces
+            cell = cell.strip(" ")  # as in the training rows of a CSV file
             itself = known is not None and cell in known
         missing = not itself and cells.is_missing(cell)
         value: Any = cell if itself else None if missing else column.typed(cell)

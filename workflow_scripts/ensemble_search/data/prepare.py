@@ -59,7 +59,7 @@ WORDS_OF_TEXT, WORDS_OF_NAME = 4, 2
 WORDLESS = "text without a word that occurs in two or more training rows, but not in all"
 #: What a note says of how a column of categories is used.
 USES = {
-    "categorical": "frequent ones become features",
+    "categorical": "each in the training rows becomes a feature",
     "text": "text, whose words become features",
     "numeric": "codes, used as one number",
     "uuids": "dropped by the base preparation (UUIDs)",

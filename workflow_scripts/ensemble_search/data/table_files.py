@@ -160,6 +160,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
         words.pop(target, None)
         if none := [n for n, own in words.items() if NONE in own and frame[n].dtype == "str"]:
             frame[none] = read(MISSING - {NONE}, usecols=none, dtype="str")[none]
+    _strip(frame, target, words)
     for name in large - {target, *also_text}:
         frame[name] = digits.exact(frame[name])
     others = {target, *codes, *versions}
@@ -184,6 +185,24 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
         "notes": notes,
     }
     return frame
+
+
+def _strip(frame: "pd.DataFrame", target: str, words: dict[str, dict[str, int]]) -> None:
+    """Remove spaces at the ends of texts, of which pandas only removes those before a field.
+
+    Texts of spaces only stay: they are quoted. Add those that now mean a missing value to
+    ``words``, counts by column.
+    """
+    for name in frame.columns[frame.dtypes == "str"]:
+        bare = frame[name].str.strip(" ")
+        changed = bare.ne(frame[name]) & bare.ne("") & bare.notna()
+        if not changed.any():
+            continue
+        frame[name] = frame[name].where(~changed, bare)
+        if name != target and (absent := changed & bare.isin(MISSING - {NONE})).any():
+            frame[name] = frame[name].mask(absent)
+            own = Counter(words.get(name, {})) + Counter(bare[absent].value_counts().to_dict())
+            words[name] = dict(own)
 
 
 class _Seen:

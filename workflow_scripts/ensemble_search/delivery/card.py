@@ -14,7 +14,7 @@ from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.limits import in_words
 from ensemble_search.delivery.measures import Measure
 from ensemble_search.delivery.page import Card, Part, Table
-from ensemble_search.delivery.tested import MOST_CLASSES, Tested
+from ensemble_search.delivery.tested import MOST_CLASSES, Tested, distinct
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.results import readers
@@ -303,7 +303,7 @@ def _validation_loss(tested: Tested) -> float:
 
 
 def _by_class(tested: Tested) -> Part:
-    classes, predicted = tested.classes, predicted_labels(tested.found)
+    classes, predicted = distinct(tested.classes), predicted_labels(tested.found)
     n = len(classes)
 
     def share(found: tuple[float, float, float] | None) -> tuple[str, str]:
@@ -548,17 +548,18 @@ def _columns(tested: Tested) -> Part:
 def _dependence(
     tested: Tested, column: str, number: int, values: list[Any], means: np.ndarray
 ) -> Chart:
-    words = [str(v) for v in values] if isinstance(values[0], str) else []
+    words = distinct([str(v) for v in values]) if isinstance(values[0], str) else []
+    classes = distinct(tested.classes)
     x = list(range(len(words))) if words else values
     kinds = {c.name: c.kind for c in tested.ensemble.preparation.columns}
     form = "both" if kinds[column] in ("numeric", "date") else "points"  # others have no order
     y = f"mean {tested.manifest['target']}"
-    if len(tested.classes) == 2:
-        series = [Series(tested.classes[1], x, means[:, 1].tolist(), form)]
-        y = f"probability of {tested.classes[1]}"
-    elif tested.classes:
+    if len(classes) == 2:
+        series = [Series(classes[1], x, means[:, 1].tolist(), form)]
+        y = f"probability of {classes[1]}"
+    elif classes:
         some = np.argsort(-np.bincount(tested.labels, minlength=len(tested.classes)))[:LINES]
-        series = [Series(tested.classes[k], x, means[:, k].tolist(), form) for k in sorted(some)]
+        series = [Series(classes[k], x, means[:, k].tolist(), form) for k in sorted(some)]
         y = "probability"
     else:
         series = [Series(y, x, means[:, 0].tolist(), form)]
@@ -636,7 +637,10 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
     folds, part = described["settings"].get("folds"), described["settings"].get("train_rows")
     divided = prepare.divided(by)
     counts = [described["classes"][name] for name in ("train", "validation", "test")]
-    rows = [(c, *(str(own.get(c, 0)) for own in counts)) for c in tested.classes]
+    rows = [
+        (shown, *(str(own.get(c, 0)) for own in counts))
+        for c, shown in zip(tested.classes, distinct(tested.classes), strict=True)
+    ]
     return Part(
         "Data",
         [

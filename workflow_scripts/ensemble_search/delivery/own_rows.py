@@ -99,14 +99,16 @@ def read(
         X, unusual = preparation.transform(columns)
     except UserError as error:
         raise UserError(*(f"deliver.test: '{file}': {line}" for line in error.problems)) from None
+    said = [*unusual]  # the table may have notes on the same columns
 
     def of_rows(role: str) -> np.ndarray:
         name, what = by[role], f"deliver.test: '{file}': column '{by[role]}'"
-        return normalise.row_values(name, role, frame[name], what, notes)[1].to_numpy()
+        return normalise.row_values(name, role, frame[name], what, said)[1].to_numpy()
 
     weights = of_rows("weight") if "weight" in by else np.empty(0)
     groups = np.unique(of_rows("group"), return_inverse=True)[1] if "group" in by else None
-    return OwnRows(Path(file).name, X, labels, weights, groups, [*notes, *unusual])
+    notes += [f"{Path(file).name}: {note}" for note in said]
+    return OwnRows(Path(file).name, X, labels, weights, groups, notes)
 
 
 def _separates(style: str | None) -> bool:

@@ -1,6 +1,9 @@
 """A delivered ensemble and its test rows, as the card measures them."""
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -97,6 +100,22 @@ class Tested:
             )
             for name in dict.fromkeys([*names, self.name])
         }  # fmt: skip
+
+
+def distinct(words: Sequence[str]) -> list[str]:
+    """Return words for a page, quoted if it would hide blanks or show two of them alike.
+
+    Characters that do not show, and those of several Unicode forms, become escapes.
+    """
+    seen = [" ".join(unicodedata.normalize("NFKC", word).split()) for word in words]
+    count, found = Counter(seen), []
+    for word, alike in zip(words, seen, strict=True):
+        if count[alike] == 1 and word.isprintable() and word == " ".join(word.split()):
+            found.append(word)
+        else:
+            same = unicodedata.is_normalized("NFKC", word)
+            found.append(re.sub("(?<= ) ", r"\\x20", repr(word) if same else ascii(word)))
+    return found
 
 
 def copies(tested: Tested) -> int:

@@ -314,9 +314,13 @@ def failures(folder: Path) -> str:
         if row["status"] != OK
     ]
     whys = Counter(map(": ".join, failed))
-    said = [f"{count} × {one_line(why)[:LONGEST_REASON]}" for why, count in whys.most_common(3)]
+    said = [f"{count} × {_cut(one_line(why))}" for why, count in whys.most_common(3)]
     said += ["other reasons"] * (len(whys) > len(said))
     return f"{len(failed)} of {len(found)} pipelines failed: {'; '.join(said)}" * bool(failed)
+
+
+def _cut(why: str) -> str:
+    return why if len(why) <= LONGEST_REASON else f"{why[: LONGEST_REASON - 1].rstrip()}…"
 
 
 def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
