@@ -125,8 +125,8 @@ def used_up(
 
     ``budget`` is the study's. Empty if every search reached it.
     """
-    ((unit, limit),) = ((u, n) for u, n in budget.items() if n is not None)
-    if not replayed(manifests) or unit not in COUNTED:
+    unit, limit = next((u, n) for u, n in budget.items() if n is not None)
+    if unit not in COUNTED or not replayed(manifests):
         return ""
     spent = observations.groupby(["dataset", "search", "repeat"])[COUNTED[unit]].sum()
     short = spent[spent < limit - TOLERANCE]
