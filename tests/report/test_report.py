@@ -640,3 +640,38 @@ def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch):
     assert "fitting per run, recorded" in text_of(tmp_path / "report/pages/each-data-set.html")
     times = text_of(tmp_path / "report/pages/inference-time.html")
     assert "rows of a data set, recorded when the table was made" in " ".join(times.split())
+
+
+@pytest.mark.parametrize(
+    ("budget", "used", "facts"),
+    [
+        ({"fits": 12}, "2.667 of 12 full fits", "12 full fits per search"),
+        ({"seconds": 20.0}, "16 of 20 seconds (wall-clock) of", "20 seconds of fitting per search"),
+        ({"cpu_seconds": 16.0}, "12 of 16 CPU seconds of", "16 CPU seconds of fitting per search"),
+    ],
+)
+def test_searches_that_used_up_their_table_are_named(tmp_path, monkeypatch, budget, used, facts):
+    monkeypatch.setattr(pages, "modules", list)
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
+    made.write(tmp_path, content, errors)
+
+    def text(budget: dict) -> str:
+        study, table = content | {"budget": budget}, {"folder": "x", "entries": 8}
+        for search in study["searches"]:
+            settings = made.made_with(study, search) | {"budget": budget}
+            more = {"made_with": {**settings, "table": table | {"checksum": "0" * 64}}}
+            for repeat in range(2):
+                validation = errors("DivBO", "quake", repeat)[0]
+                place = ("quake", search, repeat)
+                made.write_search(tmp_path, *place, validation, fidelity=1 / 3, **more)
+        assert write.write(study, tmp_path, tmp_path / "report") == []
+        return squeezed(read(tmp_path / "report"))
+
+    short = text(budget)
+    assert f"4 searches of 4 (search-divbo, search-rs) ended after {used}" in short
+    assert f", up to {facts}" in short
+    assert "the study is complete" not in short
+    reached = text(dict.fromkeys(budget, 2))
+    assert "up to" not in reached.partition("per search")[0]
+    assert "used up" not in reached
+    assert "Nothing: the study is complete." in reached

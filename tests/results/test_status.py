@@ -425,6 +425,32 @@ def test_a_replay_that_runs(replayed):
     assert lines[1].split()[2:5] == ["0-1", "waiting", "0/40"], "it is of an earlier run"
 
 
+@pytest.mark.parametrize(
+    ("budget", "amount", "whole"),
+    [
+        ({"fits": 12}, "8 in 2.67/12 fits", "3/24 full fits"),
+        ({"seconds": 100.0}, "8 in 15/100 s", "15/200 seconds (wall-clock) of fitting"),
+        ({"cpu_seconds": 100.0}, "8 in 10/100 CPU s", "10/200 CPU seconds of fitting"),
+    ],
+)
+def test_a_replay_that_used_up_its_table_is_not_shown_at_its_budget(
+    replayed, budget, amount, whole
+):
+    study, root = replayed.study.model_copy(update={"budget": model.Budget(**budget)}), Path("r")
+    table = {"folder": "x", "entries": 20, "checksum": "0" * 64}
+    made = {"budget": budget, "wall_seconds": 18.0, "suggest_seconds": 3.0, "cpu_seconds": 10.0}
+    made_results.write_search(root, "wine", "random", 0, [0.2] * 8, fidelity=1 / 3)
+    finish(root, study, evaluations=8, status={"ok": 8}, table=table, **made)
+    found = states.search_state(root, study, "wine", "random", 0)
+    waits = states.search_state(root, study, "wine", "random", 1)
+    assert status.row(found)[3:] == ("done", amount, "0.2000", "", "table used up")
+    assert status.total([found, found | {"repeat": 1}]).startswith("2 searches: 2 done; ")
+    assert f"; {whole}; about" in status.total([found, waits])
+    reached = found | {"done": found["budget"], "used_up": False}
+    assert len(status.together([found, found, reached])) == 2
+    assert "left" not in status.total([found, reached])
+
+
 def test_repeats_of_a_replay_are_added_up():
     one = {"dataset": "d", "search": "s", "unit": "evaluations", "budget": 20, "state": "done"}
     one |= {"evaluations": 20, "done": 20, "failed": 1, "seconds": 2.0, "best_error": 0.25}

@@ -1,8 +1,15 @@
-"""`evaluation`: how the folder of tables is spelled."""
+"""`evaluation`: how the folder of tables is spelled; `tables`: how many configurations it needs."""
 
 import pytest
 
+from ensemble_search.optimizers._brackets import Hyperband, SuccessiveHalving
+from ensemble_search.optimizers.bohb import ModelBasedHyperband
+from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.budget import Budget
+from ensemble_search.study import model
+from ensemble_search.study.sections import searches
 from ensemble_search.study.sections.evaluation import Evaluation
+from support.toy_space import ToySpace, search
 
 
 @pytest.mark.parametrize(
@@ -24,3 +31,64 @@ def test_folders_elsewhere_stay_as_they_are(tmp_path, monkeypatch):
     assert Evaluation(replay="../other/tables/").replay == "../other/tables"
     assert Evaluation(replay="/far/away").replay == "/far/away"
     assert Evaluation().table("wine", "fixed") is None
+
+
+@pytest.mark.parametrize("budget", [{"fits": 3}, {"fits": 12}, {"fits": 20}, {"evaluations": 90}])
+@pytest.mark.parametrize("kind", [Hyperband, ModelBasedHyperband, SuccessiveHalving])
+def test_brackets_draw_as_many_configurations_as_a_search(kind, budget):
+    optimizer = kind()
+    least = optimizer.minimum_evaluations
+    limit = Budget(**budget, minimum=least)
+    _, made = search(optimizer, ToySpace(), 250)
+    end = next(n for n in range(251) if not limit.allows([s.fidelity for s in made[:n]]))
+    found = {tuple(sorted(s.configuration.items())) for s in made[:end]}
+    evaluations = budget.get("evaluations", least)
+    assert searches.drawn(optimizer.schedule, evaluations, budget.get("fits", 0)) == len(found)
+
+
+def replayed(budget, random: int, **settings):
+    names = ("random", "hyperband", "bohb")
+    return {
+        "study": "s",
+        "datasets": {"wine": {"sklearn": "wine"}},
+        "searches": {name: {"optimizer": name} for name in names}
+        | {"hyperband": {"optimizer": "hyperband", **settings}},
+        "ensembles": {"best": {"type": "best"}},
+        "methods": {name: {"search": name, "ensemble": "best"} for name in names},
+        "budget": budget,
+        "tables": {"random": random, "fidelities": ["1/27", "1/9", "1/3", 1]},
+        "evaluation": {"replay": "results/s/tables"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("budget", "least"),
+    # 27 + 12 + 6 + 1 of the brackets, which cost 4, 3.67, 4 and 4 fits; these, 3 more,
+    # 27 + 12 + 2; the first bracket.
+    [({"fits": 12}, 46), ({"fits": 24}, 90), ({"seconds": 100.0}, 27), ({"evaluations": 60}, 60)],
+)
+def test_a_table_must_have_what_brackets_draw(budget, least):
+    search = "random" if "evaluations" in budget else "hyperband"
+    expected = (
+        f"study: tables.random: {least - 1} are fewer than the configurations that search "
+        f"'{search}' asks for within budget.{next(iter(budget))}; raise it to at least {least}"
+    )
+    with pytest.raises(UserError) as caught:
+        model.check(replayed(budget, least - 1))
+    assert caught.value.problems == (expected,)
+    model.check(replayed(budget, least))
+    elsewhere = replayed(budget, least - 1) | {"evaluation": {"replay": "results/t/tables"}}
+    model.check(elsewhere)
+
+
+def test_too_few_fits_for_boasf_are_called_fits():
+    content = replayed({"fits": 48}, 400)
+    content["searches"]["random"] = {"optimizer": "boasf"}
+    message = r"searches\.random\.budget: 48 full fits \(the study's, .* smallest budget is 66,"
+    with pytest.raises(UserError, match=message):
+        model.check(content)
+
+
+def test_settings_of_searches_may_be_fractions():
+    study = model.check(replayed({"fits": 12}, 60, smallest="1/27"))
+    assert study.searches["hyperband"] == {"optimizer": "hyperband", "eta": 3, "smallest": 1 / 27}

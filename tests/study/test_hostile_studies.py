@@ -107,7 +107,8 @@ STUDIES = [
     (text(tables="{random: 0}"), "tables.random: .*empty; raise it"),
     (text(tables="{random: 9}", budget="{evaluations: 10}",
           evaluation="{replay: ./results/../results/s/tables/}"),
-     "tables.random: 9 are fewer than budget.evaluations, 10,"),
+     "tables.random: 9 are fewer than .* search 'random' asks for within budget.evaluations; "
+     "raise it to at least 10$"),
     (text(tables="{searches: [rnd]}"), "tables.searches: 'rnd' is not .*did you mean 'random'"),
     (text(evaluation="{replay: 'a/{b}'}"), "evaluation.replay: a path must not contain braces"),
     (text(evaluation="{replay: " + "a" * 300 + "}"),

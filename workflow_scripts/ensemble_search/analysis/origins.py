@@ -6,7 +6,9 @@ from typing import Any
 import pandas as pd
 
 from ensemble_search.data import prepare
+from ensemble_search.runtime.errors import number_of
 from ensemble_search.runtime.names import FITTED
+from ensemble_search.search.budget import COUNTED, TOLERANCE, UNITS
 
 #: Where times of fitting come from, by :func:`recorded`.
 RECORDED = {
@@ -113,4 +115,27 @@ def caveat(manifests: pd.DataFrame, budget: int | None, splits: int = 1) -> str:
         "predicting are those recorded when the table was made. This compares searches on the same "
         "pipelines, with as many repeats as one likes; it cannot show what a search would find "
         "outside its table, and the more of a table is evaluated, the less searches can differ."
+    )
+
+
+def used_up(
+    observations: pd.DataFrame, manifests: pd.DataFrame, budget: Mapping[str, float | None]
+) -> str:
+    """Explain which searches ended because their table was used up, and what they used.
+
+    ``budget`` is the study's. Empty if every search reached it.
+    """
+    unit, limit = next((u, n) for u, n in budget.items() if n is not None)
+    if unit not in COUNTED or not replayed(manifests):
+        return ""
+    spent = observations.groupby(["dataset", "search", "repeat"])[COUNTED[unit]].sum()
+    short = spent[spent < limit - TOLERANCE]
+    if short.empty:
+        return ""
+    low, high = (f"{n:,.4g}" for n in (short.min(), short.max()))
+    names = ", ".join(dict.fromkeys(short.index.get_level_values("search")))
+    return (
+        f"{number_of(len(short), 'search')} of {len(spent)} ({names}) ended after "
+        f"{low if low == high else f'{low} to {high}'} of {limit:,.10g} {UNITS[unit]}, because "
+        "all entries of their tables had been evaluated; take larger tables, or a smaller budget."
     )

@@ -105,6 +105,7 @@ class _Report:
             "answer": answer,
             "parts": datasets.caveat(results.study),
             "replayed": origins.caveat(manifests, evaluations, len(set(results.splits))),
+            "used_up": origins.used_up(results.observations, manifests, results.study["budget"]),
             "arms": arms.caveats(results),
             "compared": compared,
             "combinations": len(results.study["datasets"]) * results.study["repeats"],

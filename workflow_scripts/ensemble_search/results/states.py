@@ -3,15 +3,17 @@
 import socket
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ensemble_search.dpp.coverage import SAMPLERS
 from ensemble_search.results import job_logs, layout, outdated, readers
 from ensemble_search.runtime import locks, slurm
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
+from ensemble_search.search.budget import TOLERANCE
 from ensemble_search.study.model import Study
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ def search_state(
     must be repeated. ``root`` is the folder with the results of the study that the search belongs
     to, and ``job`` the state of its job in SLURM's queue, if any. Returns ``state``, of
     :data:`STATES`; ``reason`` and ``log`` if it failed; and ``problems``: damaged files, one line
-    each with the remedy.
+    each with the remedy. A replayed search that has used up its table before its budget has
+    ``used_up``, and what it used is ``done``.
     """
     run: dict[str, str | int] = {"dataset": dataset, "search": search, "repeat": repeat}
     checkpoints = layout.path(root, layout.CHECKPOINTS, **run)
@@ -64,8 +67,11 @@ def search_state(
         if outdated.search(manifest, study.model_dump(mode="json"), search):
             return {**nothing, "state": "outdated"}
         failed = manifest["evaluations"] - manifest["status"].get("ok", 0)
-        return {**manifest, **result, "done": budget, "failed": failed,
-                "seconds": manifest["wall_seconds"], "state": "done"}  # fmt: skip
+        spent = _read(partial(_spent, manifest, unit), folder, problems)
+        used_up = spent is not None and spent < budget - TOLERANCE
+        return {**manifest, **result, "done": spent if used_up else budget, "used_up": used_up,
+                "failed": failed, "seconds": manifest["wall_seconds"],
+                "state": "done"}  # fmt: skip
     updated = progress.get("updated", 0.0) if progress else 0.0
     if study.evaluation.replay:  # one job does ten repeats, and keeps no journal
         pattern, lock = layout.log("replay", layout.REPLAY), root / ".lock"
@@ -181,13 +187,24 @@ def job_state(
     return "stopped" if journals else "waiting"
 
 
-def _read(reader: Callable[[Path], dict], folder: Path, problems: list[str]) -> dict | None:
+def _read(reader: Callable[[Path], Any], folder: Path, problems: list[str]) -> Any:
     """Read a file; None if it is missing or damaged. Damage is added to ``problems``."""
     try:
         return reader(folder)
     except UserError as error:
         problems += [] if isinstance(error, Missing) else [str(error)]
         return None
+
+
+def _spent(manifest: Mapping[str, Any], unit: str, folder: Path) -> float | None:
+    """What a replayed search used of its budget; None for others, and for evaluations."""
+    if unit == "evaluations" or not manifest.get("table"):
+        return None
+    if unit == "cpu_seconds":
+        return manifest["cpu_seconds"]
+    if unit == "seconds":
+        return manifest["wall_seconds"] - manifest["suggest_seconds"]
+    return sum(readers.observations(folder, ["fidelity"])["fidelity"].to_pylist())
 
 
 def _written(path: Path) -> float:

@@ -115,9 +115,10 @@ def together(searches: list[dict]) -> list[dict]:
 
     The best losses are averaged.
     """
-    groups: dict[tuple[str, str, str], list[dict]] = {}
+    groups: dict[tuple, list[dict]] = {}
     for search in searches:
-        groups.setdefault((search["dataset"], search["search"], search["state"]), []).append(search)
+        same = search["dataset"], search["search"], search["state"], search.get("used_up", False)
+        groups.setdefault(same, []).append(search)
     made = []
     for group in groups.values():
         best = [s["best_error"] for s in group if s.get("best_error") is not None]
@@ -135,7 +136,7 @@ def row(state: dict) -> tuple[str, ...]:
     """Write a search's state as the cells of :func:`table`."""
     best = state.get("best_error")
     mean = state["seconds"] / state["done"] if state["done"] else None
-    left = max(0, state["budget"] - state["done"])
+    left = "" if mean is None or state["state"] == "done" else duration(mean * _left(state))
     return (
         state["dataset"],
         state["search"],
@@ -144,7 +145,7 @@ def row(state: dict) -> tuple[str, ...]:
         amount(state),
         "" if best is None else f"{best:.4f}",
         str(state["failed"] or ""),
-        "" if mean is None or state["state"] == "done" else duration(mean * left),
+        "table used up" if state.get("used_up") else left,
     )
 
 
@@ -155,7 +156,7 @@ def total(searches: list[dict]) -> str:
     budget = sum(s["budget"] for s in searches)
     unit = UNITS[searches[0]["unit"]]
     line = f"{summary('search', found)}; {done:.0f}/{budget:.10g} {unit}"
-    if done and done < budget:
+    if done and any(map(_left, searches)):
         seconds = seconds_left(searches)
         line += f"; about {duration(seconds)} of work left"
         if running := found.count("running"):
@@ -168,13 +169,17 @@ def seconds_left(searches: list[dict]) -> float:
 
     If a data set has no times yet, the mean over all searches is used.
     """
-    overall = _mean(searches)
+    overall = _mean(searches) or 0.0
     left = 0.0
     for search in searches:
         same = _mean([s for s in searches if s["dataset"] == search["dataset"]])
-        units = max(0, search["budget"] - search["done"])
-        left += units * (overall if same is None else same)
+        left += _left(search) * (overall if same is None else same)
     return left
+
+
+def _left(search: dict) -> float:
+    """Return what is left of a search's budget, and can be used."""
+    return 0 if search.get("used_up") else max(0, search["budget"] - search["done"])
 
 
 def _mean(searches: list[dict]) -> float | None:

@@ -32,6 +32,7 @@ from ensemble_search.study.sections.evaluation import Evaluation, Tables
 from ensemble_search.study.sections.further import AutoGluon, Spread, Surrogates
 from ensemble_search.study.sections.methods import Method, Report
 from ensemble_search.study.sections.names import Name
+from ensemble_search.study.sections.searches import Setting
 from ensemble_search.study.sections.split import Split
 
 #: Checks of a section against the rest of the study, in the order of the messages.
@@ -64,7 +65,7 @@ class Study(Section):
         "file, with optimizers/, ensembles/, spaces/, surrogates/, metrics/, drivers/ and pages/",
     )
     datasets: dict[Name, Dataset] = Field(min_length=1, description="name -> source")
-    searches: dict[Name, dict[str, Any]] = Field(
+    searches: dict[Name, dict[str, Setting]] = Field(
         min_length=1, description="name -> `optimizer` and its settings"
     )
     ensembles: dict[Name, dict[str, Any]] = Field(

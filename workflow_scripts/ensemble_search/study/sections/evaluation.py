@@ -125,14 +125,15 @@ def problems_of_tables(study: "Study") -> Iterator[str]:
         yield "tables.random: a table of 0 random configurations and no searches is empty; raise it"
     if 1 not in section.fidelities:
         yield f"tables.fidelities: {names(section.fidelities)} lack all rows; add 1"
-    replay, budget = study.evaluation.replay, study.budget.whole or 0
+    replay = study.evaluation.replay
     if replay == f"results/{study.study}/tables":
-        if budget > section.random and any(
-            searches.shares(study, name) == searches.WHOLE for name in study.used("search")
-        ):
+        needed = {name: searches.configurations(study, name) for name in study.used("search")}
+        most = max(needed, key=needed.__getitem__)
+        if needed[most] > section.random:
             yield (
-                f"tables.random: {section.random} are fewer than budget.{study.budget.unit}, "
-                f"{budget}, of the searches that are replayed on the table; raise it"
+                f"tables.random: {section.random} are fewer than the configurations that search "
+                f"'{most}' asks for within budget.{study.budget.unit}; raise it to at least "
+                f"{needed[most]}"
             )
         for name, shares in searches.lacking(study, section.fidelities):
             yield (

@@ -1,14 +1,18 @@
 """`searches`: optimizers with settings."""
 
 import math
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, Annotated
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from ensemble_search.optimizers._brackets import Bracket, BracketOptimizer
 from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.shares import names
+from ensemble_search.runtime.shares import names, read
+from ensemble_search.search.budget import TOLERANCE, UNITS
 from ensemble_search.study.sections.base import check_planned, check_task, check_type, mistakes
 from ensemble_search.study.sections.methods import of_study as space_of
 
@@ -21,6 +25,15 @@ KIND, KEY = "optimizers", "optimizer"
 WHOLE = (1.0,)
 #: Type of the fidelities of an optimizer.
 SHARES = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_length=1)]
+
+
+def _number(value: Any) -> Any:
+    """Convert a number written as a fraction, such as ``1/27``; return other values unchanged."""
+    return read(value) if isinstance(value, str) and re.fullmatch(r"\d+/\d+", value) else value
+
+
+#: A value in the settings of a search.
+Setting = Annotated[Any, BeforeValidator(_number)]
 
 
 def make(study: "Study", name: str):
@@ -45,7 +58,10 @@ def make(study: "Study", name: str):
         if space:
             made.check_space(space)
     except UserError as error:
-        raise UserError(f"searches.{name}.{error}") from None
+        said = str(error)
+        if budget.fits and made.shares == WHOLE:  # which are the evaluations of its message
+            said = said.replace(UNITS["evaluations"], UNITS["fits"])
+        raise UserError(f"searches.{name}.{said}") from None
     least = made.minimum_evaluations
     check_type(least, int, where, f"{kind.__name__}.minimum_evaluations")
     check_type(made.modules, list[str], where, f"{kind.__name__}.modules")
@@ -66,6 +82,44 @@ def shares(study: "Study", name: str) -> tuple[float, ...]:
         if signals.caused(error):
             raise
         return WHOLE
+
+
+def configurations(study: "Study", name: str) -> int:
+    """Return how many configurations a table needs, so that a search on it ends with its budget.
+
+    Failures in brackets may take more. For a budget in seconds, these are only what the search
+    needs to begin. 0 if the settings of the search are wrong.
+    """
+    try:
+        made, budget = make(study, name), study.budget
+    except BaseException as error:  # :func:`problems` says why
+        if signals.caused(error):
+            raise
+        return 0
+    least = made.minimum_evaluations
+    if isinstance(made, BracketOptimizer):
+        if budget.fits:
+            return drawn(made.schedule, least, budget.fits)
+        return drawn(made.schedule, budget.evaluations or least)
+    whole = budget.whole if made.shares == WHOLE else budget.evaluations
+    return -(-(whole or least) // len(made.shares))
+
+
+def drawn(schedule: Sequence[Bracket], evaluations: int, fits: int = 0) -> int:
+    """Count the configurations that brackets begin with until the budget is exhausted.
+
+    The search ends with the evaluation that reaches both ``evaluations`` and ``fits`` (full fits).
+    """
+    spent, number = 0.0, 0
+    for bracket in cycle(schedule):
+        for rung in bracket:
+            more = math.ceil((fits - TOLERANCE - spent) / rung.fidelity)
+            size = max(0, min(rung.size, max(evaluations, more)))
+            number += size if rung is bracket[0] else 0
+            spent, evaluations = spent + size * rung.fidelity, evaluations - size
+            if size < rung.size:
+                return number
+    raise ValueError("the schedule is empty")
 
 
 def lacking(study: "Study", fidelities: Collection[float]) -> Iterator[tuple[str, str]]:
