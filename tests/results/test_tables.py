@@ -413,9 +413,9 @@ def test_a_study_may_ask_for_no_fidelity_that_its_table_lacks(study):
         check(study | section)
     own = study | section | {"evaluation": {"replay": "results/s/tables"}}
     fidelities = ["1/27", "1/9", "1/3", 1]
-    check(own | {"tables": {"random": 30, "fidelities": fidelities}})
+    check(own | {"tables": {"random": 46, "fidelities": fidelities}})
     with pytest.raises(UserError, match=r"tables\.fidelities: search 'h' may ask for 1/27, 1/9 of"):
-        check(own | {"tables": {"random": 30, "fidelities": fidelities[2:]}})
+        check(own | {"tables": {"random": 46, "fidelities": fidelities[2:]}})
 
 
 def test_a_fidelity_that_the_table_lacks(made):
