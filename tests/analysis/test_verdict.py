@@ -155,11 +155,14 @@ def test_runners_up_are_tested_one_by_one():
     unclear = said(final(unclear | {"d": {**rows, "C": 0.3 + steps, "B": 0.1001 + steps[::-1]}}))
     text = " ".join(unclear.sentences)
     assert "A is better than B on 1, worse on 0, and neither on 1; better than C on 1, " in text
-    clear = {f"d{i}": {"A": [0.1], "B": [0.2], "C": [0.2]} for i in range(9)}
+    clear = {f"d{i}": {"A": [0.1], "B": [0.2 + i / 100], "C": [0.2 + i / 100]} for i in range(9)}
     answer = said(final(clear))
     assert "its lead over B and C, the runners-up, is significant." in answer.headline
     seen = next(s for s in answer.sentences if "can detect" in s)
     assert "between A and B of at least" in seen and "between A and C of at" in seen
+    # Of equal differences, the deviation is unknown.
+    same = {f"d{i}": {"A": [0.1], "B": [0.2]} for i in range(9)}
+    assert not any("can detect" in s for s in said(final(same)).sentences)
 
 
 def test_the_lowest_mean_is_named_if_another_method_has_it():

@@ -11,7 +11,8 @@ from scipy.stats import binomtest
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
-from ensemble_search.delivery.tested import Tested, copies, distinct
+from ensemble_search.delivery.tested import Tested as OnTestRows
+from ensemble_search.delivery.tested import copies, distinct
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import Metric
 from ensemble_search.metrics.error import ERROR
@@ -509,7 +510,7 @@ def test_what_the_quality_says(changes, expected, monkeypatch):
 @pytest.mark.parametrize("name", ["error", "log-loss"])
 def test_losses_of_calibrated_predictions_are_compared(name):
     """Calibration halves the log odds, on validation rows and test rows alike."""
-    tested = object.__new__(Tested)
+    tested = object.__new__(OnTestRows)
     labels, stored = np.arange(120) % 2, np.tile([0.1, 0.9, 0.8, 0.9], 30)[:, None]
     metric = plugins.load("metrics", name)()
     problem = SimpleNamespace(metric=metric, compress=lambda p: p)
