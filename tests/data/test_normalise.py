@@ -585,11 +585,12 @@ def test_a_positive_class_is_one_of_two():
     assert "positive" not in chosen(None, [0, 1] * 5)[1]
     with pytest.raises(UserError, match=r"positive: .* has no class 'd'; known: a, b"):
         chosen(["a", "b"], target, "d")
-    said = r"positive: .* has 3 classes, 'a', 'b', 'c'; a positive one is of two$"
+    said = r"positive: .* has 3 classes, 'a', 'b', 'c'; only a target of two classes has a "
+    said += "positive one$"
     with pytest.raises(UserError, match=said):
         chosen(None, target, "a")
     said = (
-        r"positive: .* has 4 classes, 'no', 'no ', 'yes' and 1 others; .*; "
+        r"positive: .* has 4 classes, 'no', 'no ', 'yes' and 1 other; .*; "
         "'no' and 'no ' differ only in blanks, case or Unicode form: write them the same way"
     )
     with pytest.raises(UserError, match=said):

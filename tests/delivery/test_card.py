@@ -454,7 +454,9 @@ SAID = {
     "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
     "weights": "Rows are weighted here, by class, at thresholds and in the calibration; counts",
-    "two": "average precision, F1 and thresholds is 'b'; to change it, search with POSITIVE='a' ",
+    "two": "average precision, F1 and thresholds is 'b'; to change it, search with POSITIVE=a "
+    "(positive: a in",
+    "other": """search with POSITIVE='it'"'"'s 5$$' (positive: it's 5$ in a study)""",
     "more": "Average precision, F1 and AUC are means over the classes",
     "kept": "The tested members are the delivered ones, refitted on the training rows.",
     "again": "Before they were refitted, their ",
@@ -468,6 +470,7 @@ SAID = {
     [
         ({}, {"two", "kept", "again"}),
         ({"by": {"time": "day"}, "classes": list("abc")}, {"more", "kept", "again"}),
+        ({"classes": ["it's 5$", "b"]}, {"other", "kept", "again"}),
         ({"by": {"group": "patient"}, "groups": np.arange(120) // 10},
          {"groups", "two", "kept", "again"}),
         ({"weights": np.ones(120), "as_found": None}, {"weights", "two", "kept"}),

@@ -11,7 +11,7 @@ import numpy as np
 
 from ensemble_search.data import cells, digits, prepare, readings, roles
 from ensemble_search.data.cells import short
-from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.errors import UserError, number_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -303,7 +303,7 @@ def counted(words: Mapping[str, int]) -> str:
 
 
 def _others(words: Sequence[str]) -> str:
-    return f" and {len(words) - 3} others" if len(words) > 3 else ""
+    return f" and {number_of(len(words) - 3, 'other')}" if len(words) > 3 else ""
 
 
 def as_missing(words: Mapping[str, int]) -> str:

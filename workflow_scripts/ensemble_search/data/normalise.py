@@ -353,7 +353,8 @@ def _check_positive(positive: Any, labels: "pd.Series", what: str) -> None:
         return
     classes = sorted(labels.unique())
     if len(classes) > 2:
-        found = f"{what} has {len(classes)} classes, {listed(classes)}; a positive one is of two"
+        found = f"{what} has {len(classes)} classes, {listed(classes)}; only a target "
+        found += "of two classes has a positive one"
         for one, other, how in islice(twins(labels), 1):
             found += f"; {short(one)} and {short(other)} {how}: write them the same way if they "
             found += "mean the same"

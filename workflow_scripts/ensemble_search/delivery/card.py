@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from ensemble_search.data import prepare
-from ensemble_search.delivery import calibration, figures, measures
+from ensemble_search.delivery import calibration, doors, figures, measures
 from ensemble_search.delivery.figures import Chart, Series
 from ensemble_search.delivery.limits import in_words
 from ensemble_search.delivery.measures import Measure
@@ -224,7 +225,8 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         other, positive = tested.classes
         said.append(
             f"The positive class for average precision, F1 and thresholds is '{positive}'; to "
-            f"change it, search with POSITIVE='{other}' (positive: '{other}' in a study)."
+            f"change it, search with {doors.DOORS['make']('positive', other)} "
+            f"({yaml.safe_dump({'positive': other}, width=10**6).strip()} in a study)."
         )
     elif tested.classes:
         said.append("Average precision, F1 and AUC are means over the classes.")
