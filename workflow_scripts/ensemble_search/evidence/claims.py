@@ -41,10 +41,13 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     (methods), ``units``, ``difference`` (mean over units of the second minus the first), ``low``
     and ``high`` (its interval, by Student's t; see ``effects.intervals``) and ``detectable`` (the
     smallest difference that this number of units can detect, NaN if none is possible). With
-    ``best``, there is one row per method of ``lower``: ``difference`` is its share of units minus
-    the share expected by chance, with the Clopper-Pearson interval, and ``detectable`` is NaN.
+    ``tied`` and ``best``, ``difference`` is a share of units minus ``chance``, with the
+    Clopper-Pearson interval, and ``detectable`` is NaN; with ``best``, there is one row per method
+    of ``lower``.
     """
     runs = dict(enumerate(_compared(rule, rows) for rows in studies))
+    if rule.pooled:
+        runs = {0: pd.concat(runs, names=["study"])}
     if rule.largest_in_first:
         first = runs.pop(0)
         runs = {place: (first - other).dropna() for place, other in runs.items()}
@@ -57,14 +60,23 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
 
 
 def _decide(rule: Decide, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-    columns = ["lower", "higher", "units", "difference", "low", "high", "detectable"]
+    columns = ["lower", "higher", "units", "difference", "low", "high", "detectable", "chance"]
     if runs.index.unique("repeat" if rule.over == "repeats" else "dataset").size < 2:
         return MISSING, pd.DataFrame(columns=columns)
     if rule.printed or rule.halfway:
         name = PRINTED if rule.printed else HALFWAY.format(*rule.halfway)
         rule = rule.model_copy(update={"higher": [name]})
     if rule.by == "best":
-        pairs = [_best(_units(runs, rule), method) for method in rule.lower]
+        units = _units(runs, rule)
+        # What a method has if all are alike: of a tie, which counts for all, so does each.
+        chance = ranks.lowest(units).mean() / len(units)
+        pairs = [[method, "", *_share(units, method, chance)] for method in rule.lower]
+    elif rule.by == "tied":
+        units = _units(runs, rule)
+        pairs = [
+            [*pair, *_share(units[[*pair]], pair[0], 0.5)]
+            for pair in product(rule.lower, rule.higher)
+        ]
     else:
         pairs = [_pair(runs, rule, *pair) for pair in product(rule.lower, rule.higher)]
     found = pd.DataFrame(pairs, columns=columns)
@@ -110,6 +122,8 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
         values = pd.to_numeric(table["test_tenths"].str.split().str[0])
     elif column == "test_divisions":
         values = pd.Series([_mean(losses) for losses in table[column]], table.index)
+    elif column == "seconds":
+        values = np.log2(table[["cpu_seconds", "suggest_seconds"]].astype(float).sum(axis=1))
     elif column == "reached":
         values = table["validation_curve"].where(table["validation_curve"] != "")
     else:
@@ -125,10 +139,13 @@ def _mean(losses: str) -> float:
 
 def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
     """One row per unit: the mean of its repeats, or a value derived from these means."""
-    units = runs.groupby(level="repeat" if rule.over == "repeats" else "dataset").mean()
+    unit = "repeat" if rule.over == "repeats" else "dataset"
+    units = runs.groupby(level=["study", unit] if rule.pooled else unit).mean()
     if rule.by == "rank":
-        return ranks.ranked(units)
-    return (units - units.median()).abs() if rule.by == "spread" else units
+        units = ranks.ranked(units)
+    elif rule.by == "spread":
+        units = (units - units.median()).abs()
+    return units.groupby(level=unit).mean()
 
 
 def _pair(runs: pd.DataFrame, rule: Decide, lower: str, higher: str) -> list[Any]:
@@ -137,15 +154,16 @@ def _pair(runs: pd.DataFrame, rule: Decide, lower: str, higher: str) -> list[Any
     most = len(units.columns) - 1 if rule.by == "rank" else np.inf
     line = effects.intervals(units[[lower, higher]], lower, most).loc[higher]
     values = line[["error", "error_low", "error_high", "detectable"]]
-    return [lower, higher, len(units), *map(float, values)]
+    return [lower, higher, len(units), *map(float, values), 0.0]
 
 
-def _best(units: pd.DataFrame, method: str) -> list[Any]:
+def _share(units: pd.DataFrame, method: str, chance: float) -> list[Any]:
+    """Compare the share of units in which a method is lowest, ties included, with ``chance``."""
     from scipy.stats import binomtest
 
-    wins, n, chance = int(ranks.lowest(units)[method]), len(units), 1 / len(units.columns)
+    wins, n = int(ranks.lowest(units)[method]), len(units)
     ends = binomtest(wins, n).proportion_ci(1 - wilcoxon.ALPHA)
-    return [method, "", n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan]
+    return [n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan, chance]
 
 
 def _reached(curves: pd.DataFrame) -> pd.DataFrame:

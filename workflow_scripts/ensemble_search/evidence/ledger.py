@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ensemble_search.analysis import losses
 from ensemble_search.evidence import claims as deciding
@@ -47,6 +48,7 @@ COLUMNS = {
     "member_error": "{loss} of members",
     "suggested_error": "{loss} of suggestions",
     "reached": "log2 of iterations",
+    "seconds": "log2 of CPU seconds, suggestions included",
     "minimum_diversity": "minimum diversity",
     "updates_100": "improvements in 100 iterations",
     "updates_50": "improvements in 50 iterations",
@@ -87,6 +89,8 @@ DEFINITIONS = (
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about, by their means over repeats.",
+    "- A share of data sets agrees if its interval (Clopper and Pearson's) lies above a half, or "
+    "above the share expected by chance.",
     "- If the claimed difference did not exist, a claim about a single one would still agree by "
     "chance once in forty times, and differ as often. A claim about k differences agrees more "
     "rarely, and differs up to k times as often.",
@@ -243,18 +247,20 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         units = f"repeats of {', '.join(of)}"
     if rule.column in measured.DESIGNS:
         units = "repeats"
-    if rule.by == "best":
-        chance = 1 / (len(rule.lower) + len(rule.higher))
-        share, low, high = (pair[name] + chance for name in ("difference", "low", "high"))
-        return verdict, (
-            f"{pair['lower']}: lowest test error of {', '.join([*rule.lower, *rule.higher])} on "
-            f"{share:.0%} [{low:.0%}, {high:.0%}] of {pair['units']} {units}, by chance on "
-            f"{chance:.0%}"
-        )
     shown = losses.of(study)
+    what = shown.fill(COLUMNS[rule.column])
+    if rule.by == "best":
+        return verdict, (
+            f"{pair['lower']}: lowest {what} of {', '.join([*rule.lower, *rule.higher])} on "
+            f"{_percentages(pair)} of {pair['units']} {units}, by chance on {pair['chance']:.0%}"
+        )
+    if rule.by == "tied":
+        return verdict, (
+            f"{pair['lower']}: {what} not above that of {pair['higher']} on {_percentages(pair)} "
+            f"of {pair['units']} {units}"
+        )
     errors = rule.by != "rank" and "{loss}" in COLUMNS[rule.column]
     scale, digits = (shown.scale, shown.digits) if errors else (1, 2)
-    what = shown.fill(COLUMNS[rule.column])
     if rule.by in KINDS:
         what = KINDS[rule.by] + what
     numbers = pair[["difference", "low", "high", "detectable"]].to_numpy(float)
@@ -269,13 +275,19 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     mean, low, high, least = (number(scale * value, digits) for value in numbers)
     given = rule.within or rule.margin
     margin = f"; margin {scale * given:.{digits}f}" if given else ""
-    where = f" in {name}" if len(names) > 1 else ""
+    where = f" in {name}" if len(names) > 1 and not rule.pooled else ""
     if rule.largest_in_first:
         where = f" in {names[0]} more than in {name}"
     return verdict, (
         f"{what}{where}, {pair['higher']} − {pair['lower']}: {mean} [{low}, {high}]; "
         f"detectable {least}{margin}; {pair['units']} {units}"
     )
+
+
+def _percentages(pair: pd.Series) -> str:
+    """Format a share, with its interval in brackets."""
+    share, low, high = (pair[name] + pair["chance"] for name in ("difference", "low", "high"))
+    return f"{share:.0%} [{low:.0%}, {high:.0%}]"
 
 
 def _own_numbers(paper: str) -> list[str]:

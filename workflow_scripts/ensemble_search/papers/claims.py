@@ -13,9 +13,10 @@ class Decide(Part):
     #: Column by which methods are compared. ``validation_100``: the lowest validation loss up to
     #: iteration 100; ``test_1``: the test loss after a tenth of the budget; ``reached``: log2 of
     #: the iterations to the higher of two methods' final validation losses, which both reach, so
-    #: that a difference of 1 means twice as many iterations; ``test_divisions``: the mean over all
-    #: divisions of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``,
-    #: ``centre``, ``origin``.
+    #: that a difference of 1 means twice as many iterations; ``seconds``: log2 of the CPU seconds
+    #: of evaluations and suggestions; ``test_divisions``: the mean over all divisions of the
+    #: held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``,
+    #: ``origin``.
     column: Literal[
         "test",
         "test_1",
@@ -23,6 +24,7 @@ class Decide(Part):
         "validation",
         "validation_100",
         "reached",
+        "seconds",
         "minimum_diversity",
         "updates_100",
         "updates_50",
@@ -40,9 +42,10 @@ class Decide(Part):
     over: Literal["datasets", "repeats"] = "datasets"
     #: ``mean``: the mean over runs of each data set; ``rank``: the rank of that mean among the
     #: methods named here; ``spread``: the absolute deviation from the method's median over repeats
-    #: (Brown and Forsythe 1974); ``best``: the share of data sets on which a method has the lowest
-    #: mean, compared with the share expected by chance.
-    by: Literal["mean", "rank", "spread", "best"] = "mean"
+    #: (Brown and Forsythe 1974); ``tied``: the share of data sets on which its mean is not the
+    #: higher of two, compared with half of them; ``best``: the share on which a method has the
+    #: lowest mean, ties included, compared with the share expected by chance.
+    by: Literal["mean", "rank", "spread", "tied", "best"] = "mean"
     #: Methods: each in ``lower`` is claimed to be lower than each in ``higher``; with ``best``, to
     #: be the lowest more often than by chance.
     lower: list[str]
@@ -62,6 +65,8 @@ class Decide(Part):
     #: The difference is claimed to be larger in the claim's first study than in each other one.
     #: Repeats with the same number are compared.
     largest_in_first: bool = False
+    #: The claim is about the mean over its studies: each data set counts with its mean over them.
+    pooled: bool = False
 
 
 class Claim(Part):

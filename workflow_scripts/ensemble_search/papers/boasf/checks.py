@@ -34,16 +34,19 @@ def outcomes_of_tuning(other: str) -> dict[str, dict[int, dict[str, int]]]:
     return {t: {h: outcomes(t, h, other) for h in HOURS} for t in TABLES[1:]}
 
 
-def sign_tests_of_tuning(other: str) -> dict[str, dict[int, float]]:
-    """One-sided sign-test p-values of BOASF tuning better than another, without ties."""
-    from scipy.stats import binom
+def sign_tests_of_tuning() -> dict[str, dict[str, dict[int, float]]]:
+    """P-values of two-sided sign tests of BOASF's tuning against others', without ties."""
+    from scipy.stats import binomtest
+
+    def p(n: dict[str, int]) -> float:
+        return round(float(binomtest(n["better"], n["better"] + n["worse"]).pvalue), 3)
 
     return {
-        table: {
-            hours: round(float(binom.sf(n["better"] - 1, n["better"] + n["worse"], 0.5)), 3)
-            for hours, n in halves.items()
+        other: {
+            table: {hours: p(n) for hours, n in halves.items()}
+            for table, halves in outcomes_of_tuning(other).items()
         }
-        for table, halves in outcomes_of_tuning(other).items()
+        for other in ("Hyperopt-full", "BOHB")
     }
 
 
