@@ -1,5 +1,6 @@
 """Consequences of the numbers that the BOASF paper prints."""
 
+import math
 from itertools import product
 from typing import Any
 
@@ -107,3 +108,8 @@ def below_table_1(least: float) -> dict[str, int]:
     forests = printed.table("boasf", "models").filter(like="RandomForest").min(axis=1)
     tuned = printed.table("boasf", "random-forest")
     return {str(c): int((forests - tuned[c] > least).sum()) for c in tuned}
+
+
+def ratios_of_resources(leads: list[float]) -> list[float]:
+    """Ratios of the resources of two arms whose scores differ by each lead (Section 3.3)."""
+    return [round(math.exp(lead), 3) for lead in leads]
