@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from ensemble_search.analysis import load
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
@@ -153,6 +155,32 @@ def test_a_file_with_other_columns_is_named(tmp_path):
     (tmp_path / "runs.csv").write_text("dataset,test\nd,0.1\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"runs.csv': line 2 does not have the columns dataset, "):
         evidence.read(tmp_path)
+
+
+def test_chances_by_the_test_rows_are_a_further_column(tmp_path, monkeypatch):
+    """ESMBO labels both test rows from iteration 3 on, RS none; ERS and SMBO never have a model."""
+    content = made.study(("RS", "ERS", "SMBO", "ESMBO"), ("d",), repeats=1, budget=10)
+    content |= {"space": "svm", "metric": "error"}
+    results(tmp_path, content)
+    wrong = np.array([[True, True], [False, False]])
+    stored = {"RS": ([1], wrong[:1]), "ESMBO": ([1, 3], wrong)}
+    none = [], wrong[:0]
+    monkeypatch.setattr(load.Results, "sample_losses", lambda self, m, d, r: stored.get(m, none))
+    rows = {row["method"]: row for row in evidence.rows(content, tmp_path, RECORDED)}
+    # With one of the two right on two of two rows: Pr(Beta(3, 1) > 1/2) = 1 - 1/8.
+    ones, halves = "/".join("1" * 10), "/".join(["0.5"] * 10)
+    others = dict(part.split(":") for part in rows["ESMBO"][evidence.BETTER].split())
+    assert others == {"RS": "0.5/0.5/" + "/".join(["0.875"] * 8), "ERS": ones, "SMBO": ones}
+    others = dict(part.split(":") for part in rows["ERS"][evidence.BETTER].split())
+    assert others == {"RS": "/".join("0" * 10), "SMBO": halves, "ESMBO": "/".join("0" * 10)}
+    evidence.write(tmp_path / "evidence", rows.values())
+    assert evidence.read(tmp_path / "evidence") == [*rows.values()]
+
+    def missing(*of):
+        raise files.Missing(tmp_path, "was not stored by older versions")
+
+    monkeypatch.setattr(load.Results, "sample_losses", missing)
+    assert evidence.BETTER not in evidence.rows(content, tmp_path, RECORDED)[0]
 
 
 def test_divisions_are_a_further_column(tmp_path):

@@ -153,14 +153,18 @@ def chances(
             if len(sizes) > 1:
                 return f"the methods were tested on different rows of {dataset}"
             for array, (iterations, pairs) in zip(found, questions, strict=True):
-                array[:, :, place] += _of_run(stored, iterations, pairs) / len(repeats)
+                array[:, :, place] += of_run(stored, iterations, pairs) / len(repeats)
     return found
 
 
-def _of_run(
+def of_run(
     stored: list[tuple[np.ndarray, np.ndarray]], iterations: np.ndarray, pairs: np.ndarray
 ) -> np.ndarray:
-    """Chances in one run, of shape (iterations, pairs), from the losses of every method."""
+    """Chances in one run, from the losses of every method; see :func:`chances`.
+
+    ``stored`` has ``Results.sample_losses`` of every method; ``iterations`` are of shape (n,), and
+    ``pairs`` of methods by position of shape (n_pairs, 2). Returns shape (n, n_pairs).
+    """
     kept = [losses for _, losses in stored if len(losses)]
     if not kept:
         return np.full((len(iterations), len(pairs)), 0.5)

@@ -9,12 +9,13 @@ checksum replaces those of pipelines: a row shows what methods find in that tabl
 import csv
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import curves, load
+from ensemble_search.analysis import curves, load, pairwise
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.evaluation import table
@@ -24,6 +25,8 @@ from ensemble_search.papers.divbo import (
     pool_updates,
     suggested_learners,
 )
+from ensemble_search.papers.esmbo.checks import spaces
+from ensemble_search.papers.esmbo.winning_frequencies import space_of
 from ensemble_search.report.pages import divisions
 from ensemble_search.results import layout, outdated
 from ensemble_search.runtime import code_version, files, plugins
@@ -69,7 +72,11 @@ DIVISIONS = "test_divisions"
 #: An additional column if the study is a replay: the first digits of the table's checksum.
 TABLE = "table"
 TABLE_DIGITS = 12
-OPTIONAL = (DIVISIONS, TABLE)
+#: An additional column if the study has a space of the ESMBO paper and its four methods: after each
+#: tenth of the budget, the chance that the run's model is better than another method's, by its
+#: losses on single test rows, as in ``pairwise.chances``: ``RS:0.5/0.61/... SMBO:...``.
+BETTER = "better"
+OPTIONAL = (DIVISIONS, TABLE, BETTER)
 #: Spaces whose operators are among the recorded pipelines; others have their own numbers.
 COMMON = ("divbo", "divbo-small")
 NONE = {"suggested_error": np.nan, "suggested_beats": np.nan}
@@ -182,6 +189,7 @@ def rows(
     learners = _suggested(found)
     divided = divisions.load(found)[0].groupby(["dataset", "method", "repeat"])["test_error"]
     divided = {key: " ".join(map(text, losses)) for key, losses in divided}
+    better = _better(found)
     made = []
     every = Comparison(found.scores, found.methods, [], [], 0)
     in_order = curves.over_budget(found, every).scores.sort_values("iteration")
@@ -189,7 +197,7 @@ def rows(
         dataset, method, repeat = key
         run = runs.loc[(dataset, study["methods"][method]["search"], repeat)]
         last, n = scores.iloc[-1], len(scores)
-        tenths = scores["test_error"].to_numpy()[np.arange(1, 11) * n // 10 - 1]
+        tenths = scores["test_error"].to_numpy()[_tenths(n) - 1]
         row = {
             "dataset": dataset,
             "repeat": repeat,
@@ -214,6 +222,8 @@ def rows(
             "commit": _commit(run),
             "stale": "",
         }
+        if own := better.get(key):
+            row[BETTER] = own
         if isinstance(run.get("table"), dict):
             row[TABLE] = run["table"]["checksum"][:TABLE_DIGITS]
         if study.get("divisions"):
@@ -221,6 +231,38 @@ def rows(
                 continue
             row[DIVISIONS] = divided[key]
         made.append({name: text(value) for name, value in row.items()})
+    return made
+
+
+def _tenths(n: int) -> np.ndarray:
+    """Return the iterations at the end of each tenth of n."""
+    return np.arange(1, 11) * n // 10
+
+
+def _better(found: Results) -> dict[tuple[str, str, int], str]:
+    """Return :data:`BETTER` by data set, method and repeat; empty for other studies."""
+    printed = spaces().get(space_of(found.study))
+    if printed is None or not {*printed.index} <= {*found.study["methods"]}:
+        return {}
+    methods = [*printed.index]
+    pairs = np.array([*permutations(range(len(methods)), 2)])
+    made = {}
+    for (dataset, repeat), own in found.scores.groupby(["dataset", "repeat"], observed=True):
+        lengths = own.groupby("method", observed=True).size().reindex(methods, fill_value=0)
+        try:
+            stored = [found.sample_losses(method, dataset, repeat) for method in methods]
+        except Missing:
+            continue
+        if lengths.nunique() > 1:
+            continue
+        chances = pairwise.of_run(stored, _tenths(lengths.iloc[0]), pairs).T
+        for place, method in enumerate(methods):
+            others = zip(pairs, chances, strict=True)
+            made[dataset, method, repeat] = " ".join(
+                f"{methods[other]}:{'/'.join(f'{p:.4g}' for p in own_chances)}"
+                for (first, other), own_chances in others
+                if first == place
+            )
     return made
 
 
