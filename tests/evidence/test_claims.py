@@ -332,7 +332,7 @@ def test_studies_can_be_pooled():
     assert pairs["difference"].item() == pytest.approx((1 + 0 + 1) / 3)
 
 
-def test_cpu_seconds_include_suggestions():
+def test_seconds_include_those_of_suggestions():
     made = rows([0.0] * 3)
     for row in made:
         row |= {"cpu_seconds": "6", "suggest_seconds": "10" if row["method"] == "RS" else "2"}

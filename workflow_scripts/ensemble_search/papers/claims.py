@@ -14,9 +14,9 @@ class Decide(Part):
     #: iteration 100; ``test_1``: the test loss after a tenth of the budget; ``reached``: log2 of
     #: the iterations to the higher of two methods' final validation losses, which both reach, so
     #: that a difference of 1 means twice as many iterations; ``seconds``: log2 of the CPU seconds
-    #: of evaluations and suggestions; ``test_divisions``: the mean over all divisions of the
-    #: held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``,
-    #: ``origin``.
+    #: to fit plus the wall-clock seconds to suggest; ``test_divisions``: the mean over all
+    #: divisions of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``,
+    #: ``centre``, ``origin``.
     column: Literal[
         "test",
         "test_1",
