@@ -36,9 +36,11 @@ def test_wins_ranks_and_sign_test_by_hand():
     wins = pairwise.wins(losses)
     assert wins.mean(axis=0)[0].tolist() == pytest.approx([0.5, 0.7, 1])
     assert pairwise.expected_ranks(losses[None])[0] == pytest.approx([1.3, 1.7, 3])
-    # 4 without the tie: 1 + 4 of 16 outcomes have 3 wins or more, 15 at least one.
-    assert pairwise.sign_test(wins)[0].tolist() == pytest.approx([1, 5 / 16, 1 / 32])
-    assert pairwise.sign_test(wins)[1, 0] == pytest.approx(15 / 16)
+    # 4 without the tie: 1 + 4 of 16 outcomes have 3 wins or more, as many 3 losses or more.
+    assert pairwise.sign_test(wins)[0].tolist() == pytest.approx([1, 10 / 16, 2 / 32])
+    assert pairwise.sign_test(wins)[1, 0] == pytest.approx(10 / 16)
+    # As many wins as losses: 1, not more.
+    assert pairwise.sign_test(wins[2:4])[0, 1] == 1
 
 
 @given(LOSSES)
@@ -151,7 +153,7 @@ def test_short_budgets_are_averaged_as_far_as_they_go(tmp_path):
     pair = found.pairs.set_index("method").loc["A"]
     assert pair["winning_frequency"] == pytest.approx(2 / 3)
     assert found.ranks.tolist() == pytest.approx([4 / 3, 5 / 3])
-    assert pair["p"] == pytest.approx((1 + 0.25 + 0.25) / 3)  # 0 of 2, then twice 2 of 2
+    assert pair["p"] == pytest.approx((0.5 + 0.5 + 0.5) / 3)  # 0 of 2, then twice 2 of 2
     assert found.rank_curves["rank"].tolist() == [2, 1, 1, 2, 1, 2]
 
 

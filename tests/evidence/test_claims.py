@@ -185,6 +185,9 @@ def test_the_first_tenth():
         lead = 0.01 * int(row["dataset"][1]) if row["method"] == "RS" else 0.0
         row["test_tenths"] = f"{0.3 + lead} 0.1"
     assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx(0.01)
+    for row in made[:4]:
+        row["test_tenths"] = " 0.1"  # without a model after the first tenth
+    assert decided.decide(rule, made)[1]["units"].item() == 2
 
 
 def test_iterations_to_the_higher_one_of_two_final_losses():

@@ -5,14 +5,22 @@ import pandas as pd
 import pytest
 
 from ensemble_search.evidence import published
+from ensemble_search.evidence import rows as evidence
 from ensemble_search.papers.printed import values
 
 
 def table(losses: dict, column: str = "test") -> pd.DataFrame:
-    """Rows of runs; ``losses`` by (dataset, repeat) and method."""
+    """Rows of runs; ``losses`` by (dataset, repeat) and method, the same after each tenth."""
     return pd.DataFrame(
         [
-            {"dataset": d, "repeat": r, "method": method, column: loss}
+            {
+                "dataset": d,
+                "repeat": r,
+                "method": method,
+                column: loss,
+                "test_tenths": " ".join([evidence.text(loss)] * 10),
+                evidence.BETTER: "",
+            }
             for (d, r), by in losses.items()
             for method, loss in by.items()
         ]
@@ -62,18 +70,78 @@ def test_winning_frequencies_and_ranks_by_hand():
     # Two standard errors, with 2 and 39 data sets: sqrt(1 / 2 + 1 / 39).
     assert "for shares near one half, these are 0.73." in text
     # ESMBO: 0.75 and 0; 1 and 0; 1 and 0. Ranks on d: 1 and 1.5, on e: 4.
-    assert "| ESMBO |  | 0.38 (0.54) ≈ | 0.50 (0.55) ≈ | 0.50 (0.56) ≈ | 2.62 (2.35) |" in text
-    # RS: ranks 2 and 1.5, and 1. It wins over SMBO on both data sets: p = 1/4.
+    assert "| ESMBO |  | 0.38 (0.54) | 0.50 (0.55) | 0.50 (0.56) | 2.62 (2.35) |" in text
+    assert "Without ≠, they need not agree" in text
+    # RS: ranks 2 and 1.5, and 1.
     assert "| 1.38 (2.52) |" in text
-    # ESMBO: one win in two: p = 3/4.
-    assert "\n| ESMBO |  | 0.75 | 0.75 | 0.75 |\n| RS | 0.75 |  | 0.25 | 0.25 |\n" in text
+
+
+def test_sign_tests_by_hand():
+    text = "\n".join(published.lines(study("esmbo-svm", "svm", METHODS, "de"), table(RUNS)))
+    # ESMBO wins on one of two data sets: p = 1; RS on both against SMBO and ERS: p = 2/4.
+    assert "\n| ESMBO |  | 1/0/1: 1.00 | 1/0/1: 1.00 | 1/0/1: 1.00 |\n" in text
+    assert "\n| RS | 1/0/1: 1.00 |  | 2/0/0: 0.50 | 2/0/0: 0.50 |\n" in text
+    assert "\n| SMBO | 1/0/1: 1.00 | 0/0/2: 0.50 |  | 2/0/0: 0.50 |\n" in text
+    assert "two-sided, without ties: it does not say which is ahead" in text
+    assert "These are 6 tests, each shown from both sides, without correction" in text
+    # One of two repeats each: as many.
+    level = {("d", 0): losses(1, 2, 3, 4), ("d", 1): losses(2, 1, 3, 4)}
+    runs = table({**RUNS, **level})
+    text = "\n".join(published.lines(study("esmbo-svm", "svm", METHODS, "de"), runs))
+    assert "\n| ESMBO |  | 0/1/1: 1.00 | 1/0/1: 1.00 | 1/0/1: 1.00 |\n" in text
+
+
+def test_expected_ranks_over_the_budget():
+    """ESMBO has no model after the first tenth of the repeats on d, and then the lowest loss."""
+    runs = table(RUNS).set_index(["dataset", "method"])
+    runs.loc[("d", "ESMBO"), "test_tenths"] = " ".join(["", *["0.05"] * 9])
+    of = study("esmbo-svm", "svm", METHODS, "de")
+    lines = published.lines(of, runs.reset_index())
+    place = lines.index(f"|  | {' | '.join(f'{10 * k} %' for k in range(1, 11))} |")
+    # In the paper's order: ESMBO, RS, SMBO, ERS. On e, ESMBO is always the last, RS the first.
+    first, later = [4, 1, 2, 3], [2.5, 1.5, 2.5, 3.5]
+    for line, method, *ranks in zip(
+        lines[place + 2 :], ("ESMBO", "RS", "SMBO", "ERS"), first, later, strict=False
+    ):
+        assert (
+            line == f"| {method} | {' | '.join(f'{r:.2f}' for r in [ranks[0], *9 * ranks[1:]])} |"
+        )
+    text = "\n".join(lines)
+    assert "curve over the iterations for each method (Figure 2, right-hand column)" in text
+    assert "whose numbers are not printed" in text
+    of = study("esmbo-svr", "svr", METHODS, "de", metric="squared-error")
+    assert "(Figure 1, right-hand column)" in "\n".join(published.lines(of, runs.reset_index()))
+
+
+def test_poisson_binomial_test_by_hand():
+    """ESMBO's chance against RS on d is 0.5, in one repeat 1 from the middle on; on e, it is 1."""
+    of = study("esmbo-svm", "svm", METHODS, "de")
+    runs = table(RUNS)
+    assert "Poisson binomial test: probability" not in "\n".join(published.lines(of, runs))
+    against_rs = {("d", 0): [0.5] * 5 + [1.0] * 5, ("d", 1): [0.5] * 10}
+    found = []
+    for run in runs.itertuples():
+        chances = {other: [0.75] * 10 for other in METHODS if other != run.method}
+        if run.method == "ESMBO":
+            chances["RS"] = against_rs.get((run.dataset, run.repeat), [1.0] * 10)
+        listed = (f"{m}:{'/'.join(map(str, values))}" for m, values in chances.items())
+        found.append(" ".join(listed))
+    runs = runs.assign(better=found)
+    text = "\n".join(published.lines(of, runs))
+    assert "From 4 repeats on 2 data sets" in text
+    # After winning two of two data sets, the share is Beta(3, 1), above 1/2 with 7/8; one, Beta(2,
+    # 2), with 1/2; none, with 1/8. Chances of 1/2 and 1: 11/16; 3/4 and 1: 25/32; twice 3/4: 11/16.
+    assert f"\n| RS | {' | '.join(['0.69'] * 5 + ['0.78'] * 5)} |" in text
+    assert f"\n| SMBO | {' | '.join(['0.69'] * 10)} |" in text
+    assert "\n| ESMBO |  | 0.78 | 0.69 | 0.69 |\n" in text
+    assert "(Figure 2, left-hand column)" in text
 
 
 def test_marks_of_the_paper_stand_beside_the_sign_test():
     of = study("esmbo-mlp", "mlp", METHODS, "de")
     text = "\n".join(published.lines(of, table(RUNS)))
     # In the paper's order: ESMBO, SMBO, ERS, RS.
-    assert "\n| ESMBO |  | 0.75 (∘) | 0.75 (••) | 0.75 (••) |\n" in text
+    assert "\n| ESMBO |  | 1/0/1: 1.00 (∘) | 1/0/1: 1.00 (••) | 1/0/1: 1.00 (••) |\n" in text
     # As in the paper's Table 1, each test has thresholds of its own.
     light, full, _ = values("esmbo", "significance").values()
     assert f"(∘: a probability above {light[0]} of being better, •: above {full[0]})" in text
@@ -150,3 +218,35 @@ def test_table_1_is_compared_on_test_rows():
     ) in text
     assert "\n| BO (AutoSklearn) | 1/0/0 | 0/1/0 | 0/1/0 |\n" in text
     assert "\n| RF-TPE (RandomForest&TPE) | 0/0/1 | 1/0/0 | 1/0/0 |" in text
+
+
+def test_wins_and_ties_by_settings_of_boasf():
+    """On d, c2 ties and c3 wins over the mean of repeats; on e, both lose by validation losses."""
+    settings = {"c2": {"exploration": 2.0}, "c3": {"exploration": 3.0}}
+    searches = {name: {"optimizer": "boasf", "rounds": 2} | of for name, of in settings.items()}
+    of = study(
+        "boasf-grid",
+        "logistic-regression-hpo",
+        (),
+        "de",
+        searches={**searches, "tpe": {"optimizer": "tpe"}},
+        ensembles={"best": {"type": "best"}},
+    )
+    names = {"c2": "c2", "c3": "c3", "Hyperopt": "tpe"}
+    of["methods"] = {m: {"search": search, "ensemble": "best"} for m, search in names.items()}
+    runs = {
+        ("d", 0): {"c2": 0.1, "c3": 0.1, "Hyperopt": 0.3},
+        ("d", 1): {"c2": 0.3, "c3": 0.2, "Hyperopt": 0.1},
+        ("e", 0): {"c2": 0.3, "c3": 0.3, "Hyperopt": 0.2},
+    }
+    rows = table(runs, "validation").assign(test=0.1)
+    rows.loc[(rows["dataset"] == "d") & (rows["method"] == "c2"), "test"] = np.nan
+    text = "\n".join(published.lines(of, rows))
+    assert text.startswith("\n## Beside the paper's numbers\n\nPercentage of data sets on which")
+    assert "is not worse than Hyperopt, by the mean loss over repeats; equal means" in text
+    head = "|  | r = 2 |\n| --- | --- |\n"
+    assert f"Validation losses, 2 data sets:\n\n{head}| c = 2 | 50 |\n| c = 3 | 50 |\n" in text
+    # Without a model, the loss is the worst.
+    assert f"Test losses, 2 data sets:\n\n{head}| c = 2 | 50 |\n| c = 3 | 100 |" in text
+    of["methods"].pop("Hyperopt")
+    assert published.lines(of, rows[rows["method"] != "Hyperopt"]) == []

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from pydantic import ValidationError
+from scipy.stats import binom
 
 from ensemble_search.papers import printed
 from ensemble_search.papers.boasf import checks as boasf
@@ -149,6 +150,17 @@ def test_expected_ranks_follow_from_winning_frequencies(space):
 
 def test_seven_spaces():
     assert len(esmbo.spaces()) == 7
+
+
+def test_counts_that_a_winning_frequency_allows():
+    """Of 4 data sets, 0.75 is 3 wins, ties counting one half; within half a win: 2.5 to 3.5."""
+    sixteenths = {(3, 1): 5, (3, 0): 2, (2, 1): 8, (2, 0): 4, (1, 0): 8}  # by wins and losses
+    assert sorted(16 * esmbo._sign_tests(0.75, 4)) == pytest.approx(sorted(sixteenths.values()))
+
+
+def test_ties_do_not_explain_a_missing_mark():
+    """0.67 of 39 is at least 25.5 wins; p is highest with the fewest ties: one."""
+    assert esmbo._sign_tests(0.67, 39).max() == pytest.approx(binom.sf(24, 25 + 13, 0.5))
 
 
 # BOASF

@@ -56,14 +56,17 @@ def test_the_table(study):
     pair = pairs.loc["DivBO", "RS"]
     assert pair["winning_frequency"] == 1 and pair["expected_rank"] == 1.25
     assert pair["probability"] == pytest.approx(1 - 0.5**9, abs=1e-3)
-    assert pair["p"] == pytest.approx(0.5**8)
+    assert pair["p"] == pairs.loc["RS", "DivBO"]["p"] == pytest.approx(0.5**7)
     pair = pairs.loc["DivBO", "RS-ES"]
     assert pair["winning_frequency"] == 0.75
     chances = np.repeat([1 - 0.5**6, 0.5**6], [6, 2])
     assert pair["probability"] == pytest.approx(poisson_binomial.better(chances))
-    assert pair["p"] == pytest.approx(37 / 256)
+    assert pair["p"] == pytest.approx(2 * 37 / 256)
+    assert "two-sided, without ties, shown beside the higher frequency of a pair" in text
+    assert "of 3 sign tests without any true difference, up to 0.15 would" in text
     assert "DivBO1.00 ●●0.75 ∘–1.25" in text
     assert "RS-ES1.00 ●●0.251.75" in text
+    assert "RS0.000.003.00" in text  # significantly worse, without a symbol
     assert r"DivBO & 1.00 {\Large$\bullet$}{\Large$\bullet$} & 0.75 $\circ$--" in tex
     assert r"\textbf{1.25}" in tex and r"\textbf{1.75}" not in tex
     assert "share of 8 data sets, mean over iterations 6 to 20, ties count one half" in text

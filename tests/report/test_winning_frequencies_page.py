@@ -38,11 +38,13 @@ def test_frequencies_by_hand(tmp_path):
     assert table.columns == ["", "ESMBO", "RS", "SMBO", "ERS", "expected rank"]
     # 16 of 20 and 0.54 of 39: share 0.628, error 0.1329; 0.8 - 0.54 < 2 errors.
     assert [c.text for c in table.rows[0]] == [
-        "ESMBO", "", "0.80 (0.54) ≈", "0.80 (0.55) ≈", "0.80 (0.56) ≈", "1.60 (2.35)",
+        "ESMBO", "", "0.80 (0.54)", "0.80 (0.55)", "0.80 (0.56)", "1.60 (2.35)",
     ]  # fmt: skip
-    assert [c.text for c in table.rows[1]][1:4] == ["0.20 (0.46) ≈", "", "0.50 (0.51) ≈"]
+    assert [c.text for c in table.rows[1]][1:4] == ["0.20 (0.46)", "", "0.50 (0.51)"]
+    assert "Without ≠, they need not agree" in table.notes[0]
     csv = pd.read_csv(tmp_path / "report/tables/winning-frequencies.csv")
     assert csv["error"].iloc[0] == pytest.approx(0.1329, abs=1e-4)
+    assert not csv["differs"].any()
 
 
 def test_a_regression_stands_beside_a_regression(tmp_path):

@@ -25,7 +25,7 @@ class Pairwise:
 
     #: One row per ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
     #: (that ``method`` is better than ``against``, by the Poisson binomial test; NaN if unknown)
-    #: and ``p`` (of the sign test), averaged over the last :data:`LAST` iterations.
+    #: and ``p`` (of the two-sided sign test), averaged over the last :data:`LAST` iterations.
     pairs: pd.DataFrame
     ranks: pd.Series  #: expected rank by method, averaged over the same iterations
     iterations: tuple[int, int]  #: the first and the last of these iterations
@@ -114,12 +114,14 @@ def expected_ranks(losses: np.ndarray) -> np.ndarray:
 
 
 def sign_test(wins: np.ndarray) -> np.ndarray:
-    """One-sided p-value of at least this many wins if both methods are equally good; without ties.
+    """Two-sided p-value of wins and losses as unequal as these if both methods are equally good.
 
-    From wins of shape (..., data sets, methods, methods) to p of shape (..., methods, methods).
+    Ties are left out. From wins of shape (..., data sets, methods, methods) to p of shape (...,
+    methods, methods), which is symmetric: winning frequencies show who is ahead. The paper does not
+    say whether its test is one- or two-sided.
     """
     won, lost = ((wins == outcome).sum(axis=-3) for outcome in (1, 0))
-    return binom.sf(won - 1, won + lost, 0.5)
+    return np.minimum(1, 2 * binom.sf(np.maximum(won, lost) - 1, won + lost, 0.5))
 
 
 def chances(

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks, wilcoxon
+from ensemble_search.evidence import rows as evidence
 from ensemble_search.papers.agreement import AGREES, DIFFERS
 from ensemble_search.papers.claims import Decide
 
@@ -119,7 +120,7 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
     if column == "validation_100":
         values = pd.Series([_at(curve, 100) for curve in table["validation_curve"]], table.index)
     elif column == "test_1":
-        values = pd.to_numeric(table["test_tenths"].str.split().str[0])
+        values = evidence.tenths(table)[0]
     elif column == "test_divisions":
         values = pd.Series([_mean(losses) for losses in table[column]], table.index)
     elif column == "seconds":

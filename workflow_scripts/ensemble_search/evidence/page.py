@@ -118,7 +118,7 @@ def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.Da
         if not row["stale"] and (int(row["repeat"]), row["dataset"]) not in lacking
     ]
     columns = [*evidence.COLUMNS, *evidence.OPTIONAL]
-    table = pd.DataFrame(kept, columns=columns).drop(columns=["test_tenths", "stale"])
+    table = pd.DataFrame(kept, columns=columns).drop(columns="stale")
     numeric = ["validation", "test", "members", "minimum_diversity", "evaluations", "failed"]
     numeric += ["cpu_seconds", "suggest_seconds", "test_rows", "majority"]
     table[numeric] = table[numeric].apply(pd.to_numeric)

@@ -6,15 +6,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import losses, pairwise
+from ensemble_search.analysis import losses, pairwise, poisson_binomial
+from ensemble_search.evidence import rows as evidence
 from ensemble_search.papers import claims
-from ensemble_search.papers.boasf import balanced_accuracy
+from ensemble_search.papers.boasf import balanced_accuracy, rounds_and_exploration
 from ensemble_search.papers.claims import Claim
 from ensemble_search.papers.esmbo import checks, winning_frequencies
 from ensemble_search.papers.printed import PAPERS, load, values
 from ensemble_search.report.tables import markdown
+from ensemble_search.runtime.errors import number_of
+from ensemble_search.runtime.names import REGRESSION
 
 TITLE = "## Beside the paper's numbers"
+#: Method that the ESMBO paper compares with each other over time.
+FIRST = "ESMBO"
 
 
 def claims_of(study: Mapping[str, Any]) -> list[tuple[str, Claim]]:
@@ -30,13 +35,17 @@ def claims_of(study: Mapping[str, Any]) -> list[tuple[str, Claim]]:
 def lines(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     """Compare rows with Tables 2 and 3 of the ESMBO paper, or Tables 1 to 3 of the BOASF paper.
 
-    ``table`` has a row per run. Empty if no claim of the study has numbers of these tables.
+    The first is followed by ranks as in Figures 1 and 2; the second is, for Figure 3 of the BOASF
+    paper, wins and ties by BOASF's settings. ``table`` has a row per run. Empty if no claim of the
+    study has numbers of these tables.
     """
     numbers = {(paper, name) for paper, claim in claims_of(study) for name in claim.numbers}
     if ("esmbo", "wins") in numbers:
         return _esmbo(study, table)
     if ("boasf", balanced_accuracy.PRINTED.get(study["space"])) in numbers:
         return _boasf(study, table)
+    if ("boasf", "rounds-and-exploration") in numbers:
+        return _grid(study, table)
     return []
 
 
@@ -50,16 +59,9 @@ def _esmbo(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     if len(shares) < 2:
         return []
     ours = pd.DataFrame(shares.mean(axis=0), methods, methods)
-    # 1 + the methods that win; a method wins against itself with 1/2.
-    ours["rank"] = shares.mean(axis=0).sum(axis=0) + 0.5
+    ours["rank"] = _ranks(shares)
     sizes = len(shares), checks.data_sets(space)
     found = winning_frequencies.table(ours, sizes, space)
-    p = pairwise.sign_test((1 + np.sign(shares - 0.5)) / 2)
-    marks = {method: row["marks"] for method, row in values("esmbo", "wins")[space].items()}
-    tests = [
-        [method, *(_test(p[i, j], marks[method][j]) if i != j else "" for j in range(len(p)))]
-        for i, method in enumerate(methods)
-    ]
     return [
         "",
         TITLE,
@@ -72,14 +74,122 @@ def _esmbo(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
         "",
         *markdown(found.columns, [[cell.text for cell in row] for row in found.rows]),
         "",
-        "One-sided sign test: p of the row's method winning more repeats than the column's on at "
-        "least this many data sets by chance, without ties. In parentheses: the paper's marks, the "
-        "first of the Poisson binomial test (∘: a probability above 0.8 of being better, •: above "
-        "0.9), the second of the sign test (∘: p below 0.1, •: below 0.05); of a single mark it is "
-        "not known which it is. The Poisson binomial test needs predictions; it is in the report.",
+        *_tests(shares, methods, space),
         "",
-        *markdown(["", *methods], tests),
+        *_over_time(study, table, methods),
+        *_probabilities(study, table, methods),
     ]
+
+
+def _ranks(shares: np.ndarray) -> np.ndarray:
+    """Return expected ranks: 1 + the methods that win. A method wins against itself with 1/2."""
+    return shares.mean(axis=0).sum(axis=0) + 0.5
+
+
+def _tests(shares: np.ndarray, methods: list[str], space: str) -> list[str]:
+    """Show counts of data sets and sign tests; for ``shares``, see :func:`won`."""
+    wins = (1 + np.sign(shares - 0.5)) / 2
+    counts = [(wins == outcome).sum(axis=0) for outcome in (1, 0.5, 0)]
+    p = pairwise.sign_test(wins)
+    rows = []
+    for i, (method, row) in enumerate(values("esmbo", "wins")[space].items()):
+        tests = [
+            f"{'/'.join(str(n[i, j]) for n in counts)}: {p[i, j]:.2f}" + f" ({mark})" * bool(mark)
+            for j, mark in enumerate(row["marks"])
+        ]
+        rows.append([method, *tests[:i], "", *tests[i + 1 :]])
+    pairs = len(methods) * (len(methods) - 1) // 2
+    return [
+        "Data sets on which the row's method wins more/as many/fewer repeats than the column's, "
+        "and p of a sign test on these counts, two-sided, without ties: it does not say which is "
+        f"ahead. These are {pairs} tests, each shown from both sides, without correction for their "
+        "number. In parentheses: the paper's marks, the first of the Poisson binomial test (∘: a "
+        "probability above 0.8 of being better, •: above 0.9), the second of the sign test (∘: p "
+        "below 0.1, •: below 0.05), of which the paper does not say whether it is one- or "
+        "two-sided; of a single mark it is not known which it is.",
+        "",
+        *markdown(["", *methods], rows),
+    ]
+
+
+def _over_time(study: Mapping[str, Any], table: pd.DataFrame, methods: list[str]) -> list[str]:
+    """Show expected ranks after each tenth of the budget."""
+    tenths = evidence.tenths(table)
+    ranks = [
+        _ranks(won(_filled(study, table.assign(test=tenths[k]), "test"), methods)) for k in tenths
+    ]
+    figure = 1 if losses.of(study).task == REGRESSION else 2
+    return [
+        "Expected rank, as above, after each tenth of the budget. In the paper, it is a curve over "
+        f"the iterations for each method (Figure {figure}, right-hand column), whose numbers are "
+        "not printed.",
+        "",
+        *markdown(
+            ["", *(f"{10 * (k + 1)} %" for k in tenths)],
+            [
+                [method, *(f"{rank:.2f}" for rank in over)]
+                for method, over in zip(methods, np.transpose(ranks), strict=True)
+            ],
+        ),
+    ]
+
+
+def _probabilities(study: Mapping[str, Any], table: pd.DataFrame, methods: list[str]) -> list[str]:
+    """Show the Poisson binomial test: of all pairs at the end, and of ESMBO after each tenth."""
+    kept = table[table[evidence.BETTER].fillna("") != ""]
+    n, runs = kept["dataset"].nunique(), kept.groupby(["dataset", "repeat"]).ngroups
+    if n < 2:
+        return []
+    found = _better(kept)
+    last = max(tenth for *_, tenth in found)
+    figure = 1 if losses.of(study).task == REGRESSION else 2
+    first, *others = [FIRST, *(method for method in methods if method != FIRST)]
+    return [
+        "",
+        "Poisson binomial test: probability that the row's method is better than the column's on "
+        "more than half of all data sets like these, by the losses on single test rows after the "
+        f"whole budget. From {number_of(runs, 'repeat')} on {n} data sets; rows of older versions "
+        "lack these losses. For the marks of the paper, see above.",
+        "",
+        *markdown(
+            ["", *methods],
+            [
+                [row, *(f"{found[row, c, last]:.2f}" if row != c else "" for c in methods)]
+                for row in methods
+            ],
+        ),
+        "",
+        f"That of {first} against each other method, after each tenth of the budget. In the paper, "
+        f"it is a curve over the iterations (Figure {figure}, left-hand column), whose numbers are "
+        "not printed.",
+        "",
+        *markdown(
+            ["", *(f"{10 * (k + 1)} %" for k in range(last + 1))],
+            [
+                [other, *(f"{found[first, other, k]:.2f}" for k in range(last + 1))]
+                for other in others
+            ],
+        ),
+    ]
+
+
+def _better(table: pd.DataFrame) -> dict[tuple[str, str, int], float]:
+    """Return probabilities of the Poisson binomial test by both methods and tenth, from 0."""
+    found = {}
+    for method, own in table.groupby("method"):
+        runs = [
+            {
+                (other, tenth): float(chance)
+                for other, chances in (part.split(":") for part in text.split(" "))
+                for tenth, chance in enumerate(chances.split("/"))
+            }
+            for text in own[evidence.BETTER]
+        ]
+        means = pd.DataFrame(runs, own["dataset"]).groupby(level=0).mean()
+        for other, tenth in means:
+            chances = means[other, tenth].to_numpy()
+            found[str(method), other, tenth] = float(poisson_binomial.better(chances))
+    return found
 
 
 def _filled(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -99,17 +209,10 @@ def won(table: pd.DataFrame, methods: list[str]) -> np.ndarray:
     return np.array([wins[own].mean(axis=0) for own in places])
 
 
-def _test(p: float, marks: str) -> str:
-    return f"{p:.2f} ({marks})" if marks else f"{p:.2f}"
-
-
 def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     name = balanced_accuracy.PRINTED[study["space"]]
     column = balanced_accuracy.column_of(name)
-    groups = _filled(study, table, column).groupby(["dataset", "method"])
-    means = groups[column].mean().unstack()
-    means = means.loc[[d for d in study["datasets"] if d in means.index]]
-    found = balanced_accuracy.beside(study, 1 - means)
+    found = balanced_accuracy.beside(study, 1 - _means(study, table, column))
     if found.empty:
         return []
     entry = load("boasf")[name]
@@ -136,3 +239,42 @@ def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
             balanced_accuracy.outcomes(found),
         ),
     ]
+
+
+def _means(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return mean losses over repeats, of shape (data sets, methods)."""
+    groups = _filled(study, table, column).groupby(["dataset", "method"])
+    means = groups[column].mean().unstack()
+    return means.loc[[d for d in study["datasets"] if d in means.index]]
+
+
+def _grid(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
+    """Show Figure 3 of the BOASF paper; empty without several settings and another method."""
+    families = rounds_and_exploration.families(study)
+    others = rounds_and_exploration.others_of(study, families[0]) if families else []
+    if not others:
+        return []
+    lines = [
+        "",
+        TITLE,
+        "",
+        "Percentage of data sets on which BOASF with this c (exploration, in rows) and r (rounds, "
+        f"in columns) is not worse than {' and '.join(others)}, by the mean loss over repeats; "
+        "equal means, of losses with six digits, are ties and count as in the paper. The tables of "
+        "differences above count them separately. In the paper: "
+        f"{load('boasf')['rounds-and-exploration']['where']}.",
+    ]
+    for column in ("validation", "test"):
+        mean = _means(study, table, column)[[*families[0], *others]]
+        shares = rounds_and_exploration.wins_or_ties(study, mean, others)
+        wide = 100 * shares.pivot(index="c", columns="r", values="all")
+        lines += [
+            "",
+            f"{column.capitalize()} losses, {len(mean)} data sets:",
+            "",
+            *markdown(
+                ["", *(f"r = {r:g}" for r in wide)],
+                [[f"c = {c:g}", *(f"{share:.0f}" for share in row)] for c, row in wide.iterrows()],
+            ),
+        ]
+    return lines

@@ -311,6 +311,13 @@ def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str
     return {"member_error": float(losses.mean()), "disagreement": final.disagreement}
 
 
+def tenths(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """Return test losses after each tenth of the budget, shape (runs, 10); NaN without a model."""
+    import pandas as pd
+
+    return rows["test_tenths"].str.split(" ", expand=True).apply(pd.to_numeric)
+
+
 def text(value: Any) -> str:
     """Format a value of a row."""
     if isinstance(value, float):

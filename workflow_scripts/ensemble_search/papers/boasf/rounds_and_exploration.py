@@ -1,5 +1,8 @@
 """Weight of the standard deviation (c) and number of rounds (r); BOASF paper, Figure 3."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -24,18 +27,11 @@ OTHERWISE = (
 
 def build(results: Results, publish) -> list[Section] | str:
     """Show the share of data sets on which each setting wins or ties."""
-    found = variants.families(
-        results.study, SETTINGS.__contains__, lambda s: s["search.optimizer"] == "boasf"
-    )
+    found = families(results.study)
     if not found:
         return "no two methods differ in boasf's exploration and rounds only"
     family = found[0]
-    others = [
-        method
-        for method in results.methods
-        if (of := variants.settings(results.study, method))["search.optimizer"] != "boasf"
-        and of["ensemble.type"] == variants.settings(results.study, family[0])["ensemble.type"]
-    ]
+    others = others_of(results.study, family)
     compared = results.comparison([*family, *others])
     present = [m for m in compared.methods if m in others]
     if len(compared.methods) - len(present) < 2 or not present:
@@ -53,18 +49,42 @@ def build(results: Results, publish) -> list[Section] | str:
         texts.append(f"Other settings of boasf than those of {family[0]} are left out.")
     drawings, tables = [], []
     for column, part in PARTS.items():
-        shares = _shares(results, compared, present, column)
+        mean = ranks.means(ranks.final_errors(compared, column))
+        shares = wins_or_ties(results.study, mean, present)
         drawings.append((part, _figure(shares, part, publish)))
         tables.append(_table(shares, part, present))
     return [Section("Wins and ties", [*texts, Panels(drawings), *tables])]
 
 
-def _shares(results: Results, compared: ranks.Comparison, others: list[str], column: str):
-    """Return ``c``, ``r``, and shares of data sets without a loss to all others, and to each."""
-    mean = ranks.means(ranks.final_errors(compared, column)).round(ranks.DIGITS)
+def families(study: Mapping[str, Any]) -> list[list[str]]:
+    """Return the methods that differ in c and r only, see ``variants.families``."""
+    return variants.families(
+        study, SETTINGS.__contains__, lambda s: s["search.optimizer"] == "boasf"
+    )
+
+
+def others_of(study: Mapping[str, Any], family: list[str]) -> list[str]:
+    """Return the methods with another search, and an ensemble of the same type."""
+    own = variants.settings(study, family[0])["ensemble.type"]
+    return [
+        method
+        for method in study["methods"]
+        if (of := variants.settings(study, method))["search.optimizer"] != "boasf"
+        and of["ensemble.type"] == own
+    ]
+
+
+def wins_or_ties(study: Mapping[str, Any], mean: pd.DataFrame, others: list[str]) -> pd.DataFrame:
+    """Return the shares of data sets on which each setting of boasf has no higher loss.
+
+    ``mean`` losses are of shape (data sets, methods), of settings and ``others``. One row per
+    setting: ``c``, ``r``, ``all`` (the share of no higher loss than all others), and one share per
+    other method.
+    """
+    mean = mean.round(ranks.DIGITS)
     rows = []
-    for method in [m for m in compared.methods if m not in others]:
-        of = variants.settings(results.study, method)
+    for method in [m for m in mean if m not in others]:
+        of = variants.settings(study, method)
         row = {name: of[key] for key, name in SETTINGS.items()}
         row["all"] = (mean[method] <= mean[others].min(axis=1)).mean()
         row |= {other: (mean[method] <= mean[other]).mean() for other in others}

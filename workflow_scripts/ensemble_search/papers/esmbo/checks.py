@@ -24,24 +24,41 @@ def data_sets(space: str) -> int:
     return sets["regression" if regression else "classification"]
 
 
-def marks_of_equal_frequencies() -> list[list[Any]]:
-    """Find pairs of methods with the same winning frequency and different marks.
+def impossible_marks() -> list[list[Any]]:
+    """Find pairs of methods with a mark that their winning frequency rules out for the sign test.
 
-    Number of data sets of the collection, frequency, and its two marks. Such marks are possible,
-    because both tests depend on ties, and the Poisson binomial test also on the test samples.
+    Of the test on single iterations: the paper averages over the last 15. Considered are all
+    numbers of wins, ties and losses at most half a win, and the rounding, away from the printed
+    frequency. ``one`` or ``two`` (sides of the test), space, both methods, frequency, mark, and the
+    lowest and highest p.
     """
-    found: dict[int, dict[float, set[str]]] = {}
-    for space, rows in printed.values("esmbo", "wins").items():
-        for row in rows.values():
-            for share, mark in zip(row["wins"], row["marks"], strict=True):
-                if share > 0.5:
-                    found.setdefault(data_sets(space), {}).setdefault(share, set()).add(mark)
-    return [
-        [n, share, *(mark or "none" for mark in sorted(marks, key=len))]
-        for n, by in sorted(found.items())
-        for share, marks in sorted(by.items())
-        if len(marks) > 1
-    ]
+    found = []
+    for sides, factor in (("one", 1), ("two", 2)):
+        for space, rows in printed.values("esmbo", "wins").items():
+            for method, row in rows.items():
+                for other, share, mark in zip(rows, row["wins"], row["marks"], strict=True):
+                    p = np.minimum(1, factor * _sign_tests(share, data_sets(space)))
+                    low, high = _limits(mark)
+                    if share > 0.5 and not ((p >= low) & (p < high)).any():
+                        names = [sides, space, method, other, share, mark or "none"]
+                        found.append([*names, *(round(float(e), 3) for e in (p.min(), p.max()))])
+    return found
+
+
+def _sign_tests(share: float, datasets: int) -> np.ndarray:
+    """One-sided p-values of all wins and losses that a winning frequency allows."""
+    from scipy.stats import binom
+
+    wins, losses = np.indices((datasets + 1, datasets + 1)).reshape(2, -1)
+    off = np.abs((datasets + wins - losses) / 2 - datasets * share)
+    kept = (wins + losses <= datasets) & (off <= 0.5 + 0.005 * datasets + 1e-9)
+    return binom.sf(wins - 1, wins + losses, 0.5)[kept]
+
+
+def _limits(mark: str) -> tuple[float, float]:
+    """Limits of p with a mark; a single ∘ may be that of the other test, so p may be high, too."""
+    light, full, _ = (limits[1] for limits in printed.values("esmbo", "significance").values())
+    return {"": (light, 2), "∘": (full, 2), "∘∘": (full, light), "••": (0, full)}[mark]
 
 
 def marks_against(method: str, other: str, datasets: int) -> list[list[str]]:

@@ -80,17 +80,18 @@ def table(ours: pd.DataFrame, sizes: tuple[int, int], space: str) -> Table:
             mine, theirs = ours.loc[method, other], printed.loc[method, other]
             share = (sizes[0] * mine + sizes[1] * theirs) / sum(sizes)
             error = _error(share, sizes)
-            verdict = agreement.verdict(mine, theirs, error)
-            row.append(Cell(f"{mine:.2f} ({theirs:.2f}) {agreement.MARKS[verdict]}"))
-            data.append([method, other, mine, theirs, error, verdict])
+            differs = agreement.verdict(mine, theirs, error) == agreement.DIFFERS
+            row.append(Cell(f"{mine:.2f} ({theirs:.2f})" + " ≠" * differs))
+            data.append([method, other, mine, theirs, error, differs])
         ranks = ours.loc[method, "rank"], printed.loc[method, "rank"]
         rows.append([*row, *cells(f"{ranks[0]:.2f} ({ranks[1]:.2f})")])
-    columns = ["method", "against", "ours", "published", "error", "verdict"]
+    columns = ["method", "against", "ours", "published", "error", "differs"]
     apart = 2 * _error(0.5, sizes)
     notes = [
-        f"In parentheses: {load('esmbo')['wins']['where']} of the paper. ≈: both are at most two "
-        "standard errors apart, with data sets as the sample, drawn from the same kind; for shares "
-        f"near one half, these are {apart:.2f}. ≠: they are further apart."
+        f"In parentheses: {load('esmbo')['wins']['where']} of the paper. ≠: both are more than "
+        "two standard errors apart, with data sets as the sample, drawn from the same kind; for "
+        f"shares near one half, these are {apart:.2f}. Without ≠, they need not agree: with so few "
+        "data sets, a smaller difference does not show."
     ]
     caption = "Winning frequencies and expected ranks, ours and the paper's"
     return Table(

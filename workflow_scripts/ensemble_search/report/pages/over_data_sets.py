@@ -56,19 +56,20 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
         rows.append([Cell(method), *against, Cell(f"{rank:.2f}", round(rank, 9) == best)])
     first, last = found.iterations
     sign = (
-        f"sign test over the data sets, one-sided, without ties: ∘ p < {UNLIKELY[2]}, "
-        f"• p < {UNLIKELY[1]}, ● p < {UNLIKELY[0]}"
+        "sign test over the data sets, two-sided, without ties, shown beside the higher frequency "
+        f"of a pair: ∘ p < {UNLIKELY[2]}, • p < {UNLIKELY[1]}, ● p < {UNLIKELY[0]}"
     )
     notes = [
         "Number: winning frequency of the row's method against the column's, from 0 (never) to 1 "
         "(always); the two of a pair add up to 1. Bold: lowest expected rank."
     ]
+    tests = len(found.pairs) // 2
     symbols = any(symbol in cell.text for row in rows for cell in row[1:] for symbol in SYMBOLS)
     if symbols:
         notes[0] += (
             f" The values behind the symbols are means over the same iterations, {first} to {last}."
-            f" Not adjusted for multiple tests: of {len(found.pairs)} sign tests without any true "
-            f"difference, up to {UNLIKELY[1] * len(found.pairs):.2g} would have • or ● by chance."
+            f" Not adjusted for multiple tests: of {tests} sign tests without any true difference, "
+            f"up to {UNLIKELY[1] * tests:.2g} would have • or ● by chance."
         )
     parts: list = []
     if found.reason:
@@ -101,7 +102,8 @@ def _cell(pair: dict | None, both: bool) -> Cell:
     if pair is None:
         return Cell("")
     symbols = _symbol(-pair["probability"], [-limit for limit in SURE]) if both else ""
-    symbols += _symbol(pair["p"], UNLIKELY)
+    ahead = pair["winning_frequency"] > 0.5
+    symbols += _symbol(pair["p"], UNLIKELY) if ahead else "–"
     shown = "" if set(symbols) == {"–"} else f" {symbols}"
     return Cell(f"{pair['winning_frequency']:.2f}{shown}")
 
