@@ -46,8 +46,9 @@ BY_PREPARATION = "the base preparation"
 WEIGHTED = (
     "Rows are weighted by the column {}: in the fits of learners that accept weights, in the "
     "losses and scores of search, selection and test, with their intervals, in the calibration, by "
-    "class, at thresholds and in the importance of columns. Imputation, preprocessing, learners "
-    "without weights, and row counts treat all rows alike."
+    "class, at thresholds, in the coverage of prediction intervals and in the importance of "
+    "columns. Imputation, preprocessing, learners without weights, the width of prediction "
+    "intervals, and row counts treat all rows alike."
 )
 ROWS_OF = {"train": "the training rows", "train+validation": "the training and validation rows",
            "all": "all rows"}  # fmt: skip
@@ -466,16 +467,21 @@ def _residuals(tested: Tested) -> Part:
 
 
 def _coverages(tested: Tested) -> list[tuple[float, float, float, float, float]]:
-    """Return nominal coverage, half width, coverage of the test rows, and its interval."""
+    """Return nominal coverage, half width, coverage of the test rows, and its interval.
+
+    The coverage is weighted, as losses are; the half width is not.
+    """
     gaps, found = np.abs(tested.labels - tested.found[:, 0]), []
+    weights = tested.weights if tested.weights.size else None
     for coverage in COVERAGES:
         try:
             half = tested.ensemble.half_width(coverage)
         except UserError:
             continue  # too few validation rows
         inside = gaps <= half
-        low, high = measures.share(inside, tested.groups)
-        found.append((coverage, tested.std * half, float(inside.mean()), low, high))
+        low, high = measures.share(inside, tested.groups, tested.weights)
+        covered = float(np.average(inside, weights=weights))
+        found.append((coverage, tested.std * half, covered, low, high))
     return found
 
 
@@ -489,8 +495,9 @@ def _intervals(tested: Tested) -> Part:
         [
             "The residuals of the validation rows give each prediction an interval, equally wide "
             "for all rows (split conformal prediction). The ensemble was selected on these rows, "
-            "so the intervals may be too narrow: the table shows the share of test rows whose true "
-            "value lies within (coverage)."
+            "so the intervals may be too narrow: the table shows the "
+            + "weighted " * bool(tested.weights.size)
+            + "share of test rows whose true value lies within (coverage)."
         ],
         [Table(("nominal", "half width", "coverage", "95 % interval"), rows)] * bool(rows),
         code="python predict.py --model . --input new.csv --output predictions.csv --interval 0.9",

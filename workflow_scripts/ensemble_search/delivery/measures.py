@@ -22,7 +22,7 @@ from ensemble_search.runtime.names import CLASSIFICATION
 RESAMPLES, FEWER = 1000, 300
 #: Maximum number of blocks of groups that are left out one at a time.
 BLOCKS = 200
-#: Titles of metrics of two classes that count the rows of class 1, and others only if predicted so.
+#: Titles of metrics of two classes whose interval is that of a share of the rows of class 1.
 OF_POSITIVES = ("1 - F1", "1 - average precision")
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
@@ -35,8 +35,9 @@ SOME, VALUES = 200, 12
 FOR_WORDS = 20
 #: Microseconds per day.
 DAY = 86_400_000_000
-#: Of fewer rows in the rarest class, bootstraps say too little: see :func:`interval`.
-RARE = 30
+#: Of fewer rows in the rarest class, or expected mistakes, bootstraps say too little: see
+#: :func:`interval`.
+RARE, FEW = 30, 5
 #: Quantile of the normal distribution for 95 % intervals.
 Z = NormalDist().inv_cdf(0.975)
 #: Number of rows predicted at once, and one at a time, to measure the time.
@@ -52,10 +53,13 @@ def interval(
     seeded bootstraps. Groups are sampled as a whole: see :func:`share` and :func:`_jackknife`.
 
     In classification, losses that are not means over rows, such as 1 - AUC, hardly vary between
-    bootstraps of few rows of a class. If the rarest class (of two, for :data:`OF_POSITIVES`, the
-    positive one) has fewer than :data:`RARE` rows, or groups, or the loss is extreme, the interval
-    is Wilson's for as many: a share of n has the largest variance that an AUC with n rows in the
-    smaller class can have (Birnbaum & Klose, 1957).
+    bootstraps of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or
+    groups, if two classes have fewer than :data:`FEW` expected mistakes (rows times loss), or if
+    the loss is extreme, the interval is Wilson's for as many rows as the rarest class has: a share
+    of n has the largest variance that an AUC with n rows in the smaller class can have (Birnbaum &
+    Klose, 1957). Of two classes, :data:`OF_POSITIVES` count the rows of the positive one, as the
+    binomial interval of an average precision does (Boyd, Eng & Page, ECML 2013). Weighted rows, and
+    groups of unequal weight, count by Kish's effective number.
     The balanced error, a mean of independent shares, combines the intervals of these (Zou & Donner,
     Statistics in Medicine 2008), without groups or weights. So does the mean of the rows' losses
     if fewer than :data:`RARE` rows, or groups, are wrong: see :func:`_few_wrong`.
@@ -72,15 +76,14 @@ def interval(
     if plain is not None and np.isin(plain, (0, 1)).all():
         return share(np.asarray(plain) == 1, groups, metric.weights)
     if single is None and metric.task == CLASSIFICATION:
-        loss, units = metric.loss(labels, predictions), np.arange(len(labels))
-        units = units if groups is None else groups
-        codes = np.unique(labels)
-        if metric.title in OF_POSITIVES and 1 in codes and codes.max() == 1:
-            codes = np.array([1])
-        n = min(len(np.unique(units[labels == code])) for code in codes)
+        loss, counts = metric.loss(labels, predictions), _counts(labels, groups, metric.weights)
+        two = predictions.shape[1] == 1
+        n = counts[-1] if two and metric.title in OF_POSITIVES else min(counts)
+        p = loss / metric.worst
+        few = min(counts) < RARE or p in (0, 1) or (two and groups is None and n * p < FEW)
         # Losses of users' metrics may be unlimited.
-        if 0 <= loss <= metric.worst and (n < RARE or loss in (0, metric.worst)):
-            low, high = wilson(n * loss / metric.worst, n)
+        if few and 0 <= p <= 1:
+            low, high = wilson(n * p, n)
             return metric.worst * low, metric.worst * high
     if groups is not None:
         return _jackknife(metric, labels, predictions, groups)
@@ -93,6 +96,18 @@ def interval(
             with np.errstate(all="ignore"):
                 losses.append(metric.on(rows).loss(labels[rows], predictions[rows]))
     return tuple(np.nanquantile(losses, [0.025, 0.975]).tolist())
+
+
+def _counts(labels: np.ndarray, groups: np.ndarray | None, weights: np.ndarray) -> list[float]:
+    """Return the effective number (Kish, 1965) of rows, or groups, of each class that has some."""
+    found = []
+    for code in np.unique(labels):
+        rows = labels == code
+        own = weights[rows] if weights.size else np.ones(np.count_nonzero(rows))
+        if groups is not None:
+            own = np.bincount(np.unique(groups[rows], return_inverse=True)[1], own)
+        found.append(float(own.sum() ** 2 / np.sum(own**2)))
+    return found
 
 
 def _mean_share(labels: np.ndarray, wrong: np.ndarray) -> tuple[float, float]:
@@ -207,7 +222,7 @@ def share(
     return _score(p, rows, float(stdtrit(k - 1, 0.975)))
 
 
-def wilson(count: float, n: int) -> tuple[float, float]:
+def wilson(count: float, n: float) -> tuple[float, float]:
     """Return Wilson's 95 % interval (1927) for ``count`` of ``n`` rows."""
     return _score(count / n, n, Z)
 
