@@ -69,14 +69,11 @@ def _decide(rule: Decide, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
         rule = rule.model_copy(update={"higher": [name]})
     if rule.by == "best":
         units = _units(runs, rule)
-        # What a method has if all are alike: of a tie, which counts for all, so does each.
-        chance = ranks.lowest(units).mean() / len(units)
-        pairs = [[method, "", *_share(units, method, chance)] for method in rule.lower]
+        pairs = [[method, "", *_share(units, method)] for method in rule.lower]
     elif rule.by == "tied":
         units = _units(runs, rule)
         pairs = [
-            [*pair, *_share(units[[*pair]], pair[0], 0.5)]
-            for pair in product(rule.lower, rule.higher)
+            [*pair, *_share(units[[*pair]], pair[0])] for pair in product(rule.lower, rule.higher)
         ]
     else:
         pairs = [_pair(runs, rule, *pair) for pair in product(rule.lower, rule.higher)]
@@ -158,11 +155,15 @@ def _pair(runs: pd.DataFrame, rule: Decide, lower: str, higher: str) -> list[Any
     return [lower, higher, len(units), *map(float, values), 0.0]
 
 
-def _share(units: pd.DataFrame, method: str, chance: float) -> list[Any]:
-    """Compare the share of units in which a method is lowest, ties included, with ``chance``."""
+def _share(units: pd.DataFrame, method: str) -> list[Any]:
+    """Compare the share of units in which a method is lowest with that of methods that are alike.
+
+    Ties count for all, so that the latter is the mean share of all methods.
+    """
     from scipy.stats import binomtest
 
-    wins, n = int(ranks.lowest(units)[method]), len(units)
+    lowest, n = ranks.lowest(units), len(units)
+    wins, chance = int(lowest[method]), float(lowest.mean()) / n
     ends = binomtest(wins, n).proportion_ci(1 - wilcoxon.ALPHA)
     return [n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan, chance]
 

@@ -89,8 +89,8 @@ DEFINITIONS = (
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about, by their means over repeats.",
-    "- A share of data sets agrees if its interval (Clopper and Pearson's) lies above a half, or "
-    "above the share expected by chance.",
+    "- A share of data sets agrees if its interval (Clopper and Pearson's) lies above the share "
+    "expected by chance, of methods that are alike and tie as often.",
     "- If the claimed difference did not exist, a claim about a single one would still agree by "
     "chance once in forty times, and differ as often. A claim about k differences agrees more "
     "rarely, and differs up to k times as often.",
@@ -257,7 +257,7 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     if rule.by == "tied":
         return verdict, (
             f"{pair['lower']}: {what} not above that of {pair['higher']} on {_percentages(pair)} "
-            f"of {pair['units']} {units}"
+            f"of {pair['units']} {units}, by chance on {pair['chance']:.0%}"
         )
     errors = rule.by != "rank" and "{loss}" in COLUMNS[rule.column]
     scale, digits = (shown.scale, shown.digits) if errors else (1, 2)

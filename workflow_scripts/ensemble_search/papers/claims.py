@@ -43,8 +43,8 @@ class Decide(Part):
     #: ``mean``: the mean over runs of each data set; ``rank``: the rank of that mean among the
     #: methods named here; ``spread``: the absolute deviation from the method's median over repeats
     #: (Brown and Forsythe 1974); ``tied``: the share of data sets on which its mean is not the
-    #: higher of two, compared with half of them; ``best``: the share on which a method has the
-    #: lowest mean, ties included, compared with the share expected by chance.
+    #: higher of two, compared with the share of methods that are alike, with as many ties;
+    #: ``best``: the same, of all methods.
     by: Literal["mean", "rank", "spread", "tied", "best"] = "mean"
     #: Methods: each in ``lower`` is claimed to be lower than each in ``higher``; with ``best``, to
     #: be the lowest more often than by chance.
