@@ -289,6 +289,16 @@ def test_intervals_of_weighted_scores_count_effective_rows(name, positives, nega
     assert width < 5, "and is not useless"
 
 
+def test_intervals_of_unlimited_scores_are_finite():
+    """A user's metric may have no worst value."""
+    metric = plugins.load("metrics", "auc")()
+    metric.worst = np.inf
+    labels = np.arange(200) % 2
+    p = np.clip(0.2 * labels + np.random.default_rng(0).random(200), 0, 1)[:, None]
+    low, high = measures.interval(metric, labels, p)
+    assert 0 < low < metric.loss(labels, p) < high < 1
+
+
 def test_weights_and_groups_of_a_rare_class_count_by_their_effective_number():
     labels = np.repeat([0, 1], [200, 40])
     p = np.where(labels == 1, 0.9, 0.2)[:, None]

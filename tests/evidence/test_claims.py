@@ -333,14 +333,9 @@ def test_studies_can_be_pooled():
     assert pairs["difference"].item() == pytest.approx((0.02 - 0.01 + 0.01) / 3)
     _, pairs = decided.decide(rule.model_copy(update={"by": "rank"}), *studies)
     assert pairs["difference"].item() == pytest.approx((1 + 0 + 1) / 3)
-
-
-def test_seconds_include_those_of_suggestions():
-    made = rows([0.0] * 3)
-    for row in made:
-        row |= {"cpu_seconds": "6", "suggest_seconds": "10" if row["method"] == "RS" else "2"}
-    rule = Decide(column="seconds", lower=["DivBO"], higher=["RS"])
-    assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx(1)
+    # Data sets of another target or split, with another baseline, are others.
+    others = rows([0.01, 0.01], majority="0.4")
+    assert decided.decide(rule, studies[0], others)[1]["units"].item() == 5
 
 
 def test_most_of_a_gain_is_more_than_half():

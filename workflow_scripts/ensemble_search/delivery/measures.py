@@ -82,7 +82,7 @@ def interval(
         p = loss / metric.worst
         few = min(counts) < RARE or p in (0, 1) or (two and groups is None and n * p < FEW)
         # Losses of users' metrics may be unlimited.
-        if few and 0 <= p <= 1:
+        if few and 0 <= p <= 1 and np.isfinite(metric.worst):
             low, high = wilson(n * p, n)
             return metric.worst * low, metric.worst * high
     if groups is not None:

@@ -17,6 +17,8 @@ SMALLER, OPEN, MISSING = "smaller", "undecided", "not attempted"
 #: Ranks of fewer units do not decide: if all differences have the same sign, the interval has no
 #: width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6
+#: Columns that are equal in rows of studies on the same data set, target and test rows.
+SAME = ("dataset", "test_rows", "majority")
 #: Names that stand for a paper's printed value, and for ``Decide.halfway``, in comparisons.
 PRINTED, HALFWAY = "printed", "halfway between {} and {}"
 
@@ -46,6 +48,12 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     Clopper-Pearson interval, and ``detectable`` is NaN; with ``best``, there is one row per method
     of ``lower``.
     """
+    if rule.pooled:
+        # Other targets and splits of a data set have other baselines.
+        studies = tuple(
+            [{**row, "dataset": " ".join(row[key] for key in SAME)} for row in rows]
+            for rows in studies
+        )
     runs = dict(enumerate(_compared(rule, rows) for rows in studies))
     if rule.pooled:
         runs = {0: pd.concat(runs, names=["study"])}
@@ -120,8 +128,6 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
         values = evidence.tenths(table)[0]
     elif column == "test_divisions":
         values = pd.Series([_mean(losses) for losses in table[column]], table.index)
-    elif column == "seconds":
-        values = np.log2(table[["cpu_seconds", "suggest_seconds"]].astype(float).sum(axis=1))
     elif column == "reached":
         values = table["validation_curve"].where(table["validation_curve"] != "")
     else:

@@ -48,7 +48,6 @@ COLUMNS = {
     "member_error": "{loss} of members",
     "suggested_error": "{loss} of suggestions",
     "reached": "log2 of iterations",
-    "seconds": "log2 of seconds (CPU to fit, wall-clock to suggest)",
     "minimum_diversity": "minimum diversity",
     "updates_100": "improvements in 100 iterations",
     "updates_50": "improvements in 50 iterations",
@@ -249,6 +248,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         units = "repeats"
     shown = losses.of(study)
     what = shown.fill(COLUMNS[rule.column])
+    if rule.pooled and len({losses.of(evidence[name][0]).title for name in names}) > 1:
+        what = COLUMNS[rule.column].format(loss="loss")
     if rule.by == "best":
         return verdict, (
             f"{pair['lower']}: lowest {what} of {', '.join([*rule.lower, *rule.higher])} on "

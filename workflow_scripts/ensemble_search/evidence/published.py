@@ -18,7 +18,7 @@ from ensemble_search.runtime.errors import number_of
 from ensemble_search.runtime.names import REGRESSION
 
 TITLE = "## Beside the paper's numbers"
-#: Method that the ESMBO paper compares with each other over time.
+#: Method that the ESMBO paper compares with each of the others over time.
 FIRST = "ESMBO"
 
 
@@ -105,8 +105,8 @@ def _tests(shares: np.ndarray, methods: list[str], space: str) -> list[str]:
         f"ahead. These are {pairs} tests, each shown from both sides, without correction for their "
         "number. In parentheses: the paper's marks, the first of the Poisson binomial test (∘: a "
         "probability above 0.8 of being better, •: above 0.9), the second of the sign test (∘: p "
-        "below 0.1, •: below 0.05), of which the paper does not say whether it is one- or "
-        "two-sided; of a single mark it is not known which it is.",
+        "below 0.1, •: below 0.05). The paper does not say whether its sign test is one- or "
+        "two-sided, nor of which test a single mark is.",
         "",
         *markdown(["", *methods], rows),
     ]
@@ -136,7 +136,8 @@ def _over_time(study: Mapping[str, Any], table: pd.DataFrame, methods: list[str]
 
 def _probabilities(study: Mapping[str, Any], table: pd.DataFrame, methods: list[str]) -> list[str]:
     """Show the Poisson binomial test: of all pairs at the end, and of ESMBO after each tenth."""
-    kept = table[table[evidence.BETTER].fillna("") != ""]
+    kept = table[table["method"].isin(methods) & (table[evidence.BETTER].fillna("") != "")]
+    kept = kept[kept.groupby(["dataset", "repeat"])["method"].transform("size") == len(methods)]
     n, runs = kept["dataset"].nunique(), kept.groupby(["dataset", "repeat"]).ngroups
     if n < 2:
         return []
@@ -148,8 +149,9 @@ def _probabilities(study: Mapping[str, Any], table: pd.DataFrame, methods: list[
         "",
         "Poisson binomial test: probability that the row's method is better than the column's on "
         "more than half of all data sets like these, by the losses on single test rows after the "
-        f"whole budget. From {number_of(runs, 'repeat')} on {n} data sets; rows of older versions "
-        "lack these losses. For the marks of the paper, see above.",
+        f"whole budget. From {number_of(runs, 'repeat')} on {n} data sets"
+        + "; rows of older versions lack these losses" * (len(kept) < len(table))
+        + ". For the marks of the paper, see above.",
         "",
         *markdown(
             ["", *methods],
@@ -159,9 +161,9 @@ def _probabilities(study: Mapping[str, Any], table: pd.DataFrame, methods: list[
             ],
         ),
         "",
-        f"That of {first} against each other method, after each tenth of the budget. In the paper, "
-        f"it is a curve over the iterations (Figure {figure}, left-hand column), whose numbers are "
-        "not printed.",
+        f"That of {first} against each of the others, after each tenth of the budget. In the "
+        f"paper, it is a curve over the iterations (Figure {figure}, left-hand column), whose "
+        "numbers are not printed.",
         "",
         *markdown(
             ["", *(f"{10 * (k + 1)} %" for k in range(last + 1))],
