@@ -39,8 +39,8 @@ TESTS = {
 def test_numbers_by_hand():
     text = evidence_page.page(STUDY, rows(TESTS))
     assert text.startswith("**4 of 4 repeats** of the study `made`")
-    assert "| d | 2 | 31.00 | 20.00 | 50.00 |" in text
-    assert "| e | 2 | 12.00 | 10.00 | 50.00 |" in text
+    assert "| d | 2 | 1 | 31.00 | 20.00 | 50.00 |" in text
+    assert "| e | 2 | 1 | 12.00 | 10.00 | 50.00 |" in text
     # Differences 11 and 2: mean 6.5, sd 6.36, half width 12.706 * 6.364 / sqrt(2) = 57.18.
     # Within data sets: variances 2 and 8 of one degree of freedom each, mean 5. Between their means
     # 40.5, of which 5 / 2 comes from the runs.
@@ -103,7 +103,7 @@ def test_repeats_that_are_not_whole_and_stale_rows_do_not_count():
     text = evidence_page.page(STUDY, some + old)
     assert text.startswith("**3 of 4 repeats**")
     assert "1 stale rows of older code are left out here." in text.partition("\n")[0]
-    assert "| e | 1 | 10.00 | 10.00 | 50.00 |" in text
+    assert "| e | 1 | 1 | 10.00 | 10.00 | 50.00 |" in text
     assert "No repeat has finished." in evidence_page.page(STUDY, old)
 
 
@@ -162,7 +162,7 @@ def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch)
 def test_only_errors_stand_beside_that_of_the_majority_class(metric, majority):
     """Of other losses, the rows do not have the majority class's."""
     text = evidence_page.page({**STUDY, "metric": metric}, rows(TESTS, majority=majority))
-    assert "| data set | repeats | RS | DivBO |\n" in text
+    assert "| data set | repeats | test rows | RS | DivBO |\n" in text
     assert "nan" not in text.split("## Searches")[0]
 
 
@@ -216,7 +216,7 @@ def test_validation_losses_are_shown_if_they_decide_a_claim():
     text = evidence_page.page(study, shifted)
     _, _, text = text.partition("## Validation errors in percent")
     assert "In Appendix A.5 (Figure 7), the paper has validation errors, not test errors." in text
-    assert "| data set | repeats | RS | DivBO |\n" in text
+    assert "| data set | repeats | test rows | RS | DivBO |\n" in text
     assert "| d | 2 | 10.00 | 16.00 |" in text
     # Differences -6 and -2: mean -4, sd 2.83, half width 12.706 * 2.
     assert "## Differences from DivBO in the validation loss" in text

@@ -196,18 +196,25 @@ def _validation(study: Mapping[str, Any], table: pd.DataFrame, shown: losses.Los
 def _errors(
     table: pd.DataFrame, errors: pd.DataFrame, shown: losses.Losses, part: str = "test"
 ) -> list[str]:
-    repeats = table.groupby("dataset")["repeat"].nunique()
+    groups = table.groupby("dataset")
+    counts = pd.DataFrame({"repeats": groups["repeat"].nunique()})
+    if part == "test":
+        counts["test rows"] = groups["test_rows"].first()
     if part == "test" and shown.is_error:  # other losses of the majority class are not stored
-        majority = table.groupby("dataset")["majority"].mean() * shown.scale
+        majority = groups["majority"].mean() * shown.scale
         errors = errors.assign(**{"majority class": majority})
     unit = " in percent" if shown.percent else ""
     return [
         f"## {part.capitalize()} {shown.plural}{unit}",
         "",
         *markdown(
-            ["data set", "repeats", *errors.columns],
+            ["data set", *counts, *errors.columns],
             [
-                [name, str(repeats[name]), *(f"{v:.{shown.digits}f}" for v in errors.loc[name])]
+                [
+                    name,
+                    *(f"{n:g}" for n in counts.loc[name]),
+                    *(f"{v:.{shown.digits}f}" for v in errors.loc[name]),
+                ]
                 for name in errors.index
             ],
         ),

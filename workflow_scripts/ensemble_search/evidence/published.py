@@ -234,7 +234,8 @@ def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
         "",
         *markdown(head, cells),
         "",
-        "Number of these data sets on which BOASF's figure above is higher/equal/lower:",
+        "Number of these data sets on which BOASF's figure above is higher/equal/lower, and p of a "
+        "two-sided sign test, without ties, not corrected for the number of tests:",
         "",
         *markdown(
             ["BOASF against", "ours", "paper, 2 h", "paper, 4 h"],

@@ -142,14 +142,19 @@ def outcomes(lines: pd.DataFrame) -> list[list[str]]:
     """Count the data sets on which BOASF is better than, equal to and worse than each other method.
 
     Of the accuracies of :func:`beside`, with as many digits as the paper's. One row per other
-    method: its name, and counts for ours and for the paper's after 2 and 4 hours.
+    method: its name, and counts with p of ``checks.sign_test`` for ours and for the paper's after 2
+    and 4 hours.
     """
+
+    def text(counts: dict[str, int]) -> str:
+        return f"{'/'.join(map(str, counts.values()))}: {checks.sign_test(counts):.3f}"
+
     lines = lines.assign(ours=lines["ours"].round(ranks.DIGITS)).round(DIGITS)
     wide = lines.pivot(index="dataset", columns="method", values=["ours", *_hours()])
     return [
         [_title(other)]
         + [
-            "/".join(map(str, checks.count(wide[part, "BOASF"] - wide[part, other]).values()))
+            text(checks.count(wide[part, "BOASF"] - wide[part, other]))
             for part in ("ours", *_hours())
         ]
         for other in dict.fromkeys(lines["method"])

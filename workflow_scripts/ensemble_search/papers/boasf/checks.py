@@ -30,21 +30,24 @@ def count(gain: pd.Series) -> dict[str, int]:
     return {name: int(where.sum()) for name, where in signs.items()}
 
 
+def sign_test(counts: dict[str, int]) -> float:
+    """P-value of a two-sided sign test of these :func:`count`, without ties; 1 if all are ties."""
+    from scipy.stats import binomtest
+
+    n = counts["better"] + counts["worse"]
+    return float(binomtest(counts["better"], n).pvalue) if n else 1.0
+
+
 def outcomes_of_tuning(other: str) -> dict[str, dict[int, dict[str, int]]]:
     """Count these :func:`outcomes` for both tuned learners and both budgets (Tables 2 and 3)."""
     return {t: {h: outcomes(t, h, other) for h in HOURS} for t in TABLES[1:]}
 
 
 def sign_tests_of_tuning() -> dict[str, dict[str, dict[int, float]]]:
-    """P-values of two-sided sign tests of BOASF's tuning against others', without ties."""
-    from scipy.stats import binomtest
-
-    def p(n: dict[str, int]) -> float:
-        return round(float(binomtest(n["better"], n["better"] + n["worse"]).pvalue), 3)
-
+    """Sign tests of BOASF's tuning against others'."""
     return {
         other: {
-            table: {hours: p(n) for hours, n in halves.items()}
+            table: {hours: round(sign_test(n), 3) for hours, n in halves.items()}
             for table, halves in outcomes_of_tuning(other).items()
         }
         for other in ("Hyperopt-full", "BOHB")
