@@ -216,7 +216,7 @@ def test_validation_losses_are_shown_if_they_decide_a_claim():
     text = evidence_page.page(study, shifted)
     _, _, text = text.partition("## Validation errors in percent")
     assert "In Appendix A.5 (Figure 7), the paper has validation errors, not test errors." in text
-    assert "| data set | repeats | test rows | RS | DivBO |\n" in text
+    assert "| data set | repeats | RS | DivBO |\n" in text
     assert "| d | 2 | 10.00 | 16.00 |" in text
     # Differences -6 and -2: mean -4, sd 2.83, half width 12.706 * 2.
     assert "## Differences from DivBO in the validation loss" in text
