@@ -344,7 +344,7 @@ def test_what_cannot_be_used_is_rejected_with_a_line(server, elements, arff, mes
         ({"retries": 3}, "openml.retries: unknown key; did you mean 'tries'?"),
         ({"tries": 0}, "openml.tries: input should be greater than or equal to 1; found 0"),
         ({"cache": "no/such"}, "openml.cache: there is no folder 'no/such'"),
-        ([], "openml: is a mapping of keys to values; found a list"),
+        ([], "openml: must be a mapping of keys to values; found a list"),
         ({"max_mb": 0.5}, r"openml.max_mb: input should be a valid integer; found 0\.5"),
         ({"max_seconds": float("nan")}, "openml.max_seconds: input should be .*; found nan"),
         ({"min_kb_per_second": "10"}, "openml.min_kb_per_second: .* a valid number; found '10'"),

@@ -311,7 +311,7 @@ def run_split(dataset, output, ensembles=None, **change):
     [
         (3, "split.train_rows: "),
         ({}, "split.train_rows.share: is missing"),
-        ({"share": 0.5, "by": "kdpp"}, "split.train_rows.by: input should be 'uniform', "),
+        ({"share": 0.5, "by": "kdpp"}, "split.train_rows.by: must be 'uniform', "),
     ],
 )
 def test_settings_of_a_part_of_the_rows_are_checked(dataset, tmp_path, wrong, said):

@@ -247,8 +247,8 @@ def test_a_regression_compares_residuals():
     ("settings", "line"),
     [
         ({"size": 0}, "dpp.size: input should be greater than or equal to 1; found 0"),
-        ({"choice": "best"}, "dpp.choice: input should be 'map', 'k-dpp', 'dpp' or 'uniform'"),
-        ({"similarity": "kappa"}, "dpp.similarity: input should be 'agreement', 'correctness'"),
+        ({"choice": "best"}, "dpp.choice: must be 'map', 'k-dpp', 'dpp' or 'uniform'"),
+        ({"similarity": "kappa"}, "dpp.similarity: must be 'agreement', 'correctness'"),
         ({"power": -1.0}, "dpp.power: input should be greater than or equal to 0"),
         ({"choice": "uniform", "power": 2.0}, "dpp: choice 'uniform' ignores similarity and power"),
         ({"choice": "uniform", "similarity": "agreement"}, "remove them"),

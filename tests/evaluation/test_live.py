@@ -248,6 +248,13 @@ def test_failure_is_recorded(evaluator, behaviour, status, error_type, words):
     assert evaluator.evaluate(GOOD).status == "ok"
 
 
+@pytest.mark.parametrize(("length", "end"), [(300, "x"), (301, " ..."), (10**7, " ...")])
+def test_a_long_message_ends_in_dots(length, end):
+    text = worker_module.one_line("x" * length)
+    assert len(text) == 300
+    assert text.endswith(end)
+
+
 def check_failure(result, status, error_type):
     assert (result.status, result.error_type) == (status, error_type)
     assert len(result.message) <= 300

@@ -203,6 +203,15 @@ def test_the_table_of_a_single_algorithm_is_its_part(made, monkeypatch):
         replay(made, optimizer="tpe", budget={"evaluations": len(own) + 1})
 
 
+def test_brackets_need_a_configuration_for_each_of_their_beginnings(made, monkeypatch):
+    """60 configurations at two fidelities are 120 evaluations, but brackets promote some."""
+    settings = {"optimizer": "hyperband", "smallest": 1 / 3}
+    monkeypatch.setitem(OPTIMIZERS, "hyperband", settings)
+    message = r"has 60 configurations .*, which needs 83; lower budget\.fits, or enlarge the table"
+    with pytest.raises(UserError, match=message):
+        replay(made, optimizer="hyperband", budget={"fits": 60})
+
+
 def test_seconds_are_those_that_were_measured_live(made):
     found = observations(replay(made, budget={"seconds": 12.0}))
     assert found.fit_seconds.sum() == 12  # a second each

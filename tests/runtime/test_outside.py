@@ -188,6 +188,21 @@ def test_what_a_part_raises_while_settings_are_checked_costs_a_line(parts, metho
         Jobs.load("study.yaml")
 
 
+@pytest.mark.parametrize(
+    ("libraries", "says"),
+    [
+        ('("torch.nn",)', "Own.libraries has 'torch.nn'; name the package alone, 'torch'"),
+        ('"torch"', "Own.libraries is 'torch': input should be a valid tuple"),
+    ],
+)
+def test_libraries_of_a_space_are_names_of_packages(parts, libraries, says):
+    base = "from ensemble_search.spaces.divbo_small import DivboSmall as _Base\n"
+    parts("parts/spaces/own.py", f"{base}class Own(_Base):\n    libraries = {libraries}\n")
+    parts("study.yaml", study(["parts"], space="own"))
+    with pytest.raises(UserError, match=f"space: {says}"):
+        Jobs.load("study.yaml")
+
+
 @pytest.mark.parametrize("name", ["../mine", "/etc/passwd", "a/b", ".", "mine.py", "_help", "a\0"])
 def test_names_do_not_leave_the_folders(parts, name):
     parts("study.yaml", study(["parts"], searches={"mine": {"optimizer": name}}))

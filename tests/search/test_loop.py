@@ -300,6 +300,23 @@ def test_an_optimizer_that_plans_nothing_is_named(tmp_path):
     assert asked.calls == len(journal.records) == 2
 
 
+def test_an_optimizer_that_suggests_something_else_is_named(tmp_path):
+    class Talker(RandomSearch):
+        def suggest(self, history, rng):
+            return "knn" if len(history) else super().suggest(history, rng)
+
+    asked = Clockwork()
+    with (
+        Journal(tmp_path / "j", {}, ((2, 1), (2, 1))) as journal,
+        pytest.raises(UserError, match="Talker: suggests 'knn'; it must be a Suggestion"),
+    ):
+        run(
+            Talker(), hostile_space.HostileSpace(), np.zeros(2, int), [asked], journal,
+            budget=Budget(evaluations=4), seed=(0, 0),
+        )  # fmt: skip
+    assert asked.calls == len(journal.records) == 1
+
+
 def test_fidelity_is_asked_for_and_stored_and_seconds_are_told(tmp_path):
     told = []
 

@@ -7,7 +7,6 @@ from ensemble_search.optimizers.bohb import ModelBasedHyperband
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.budget import Budget
 from ensemble_search.study import model
-from ensemble_search.study.sections import searches
 from ensemble_search.study.sections.evaluation import Evaluation
 from support.toy_space import ToySpace, search
 
@@ -42,8 +41,8 @@ def test_brackets_draw_as_many_configurations_as_a_search(kind, budget):
     _, made = search(optimizer, ToySpace(), 250)
     end = next(n for n in range(251) if not limit.allows([s.fidelity for s in made[:n]]))
     found = {tuple(sorted(s.configuration.items())) for s in made[:end]}
-    evaluations = budget.get("evaluations", least)
-    assert searches.drawn(optimizer.schedule, evaluations, budget.get("fits", 0)) == len(found)
+    wanted = optimizer.configurations(budget.get("evaluations"), budget.get("fits"))
+    assert wanted == len(found)
 
 
 def replayed(budget, random: int, **settings):

@@ -88,7 +88,7 @@ def test_what_is_not_written_is_inherited(tmp_path):
         ({}, {"study": ...}, "ablation.yaml: study: is missing"),
         ({}, {"study": "Main"}, "ablation.yaml: study: 'Main' is the name of the study that it e"),
         ({}, {"extends": 3}, "ablation.yaml: extends: must be text"),
-        ({}, {"searches": []}, "ablation.yaml: searches: is a mapping"),
+        ({}, {"searches": []}, "ablation.yaml: searches: must be a mapping"),
     ],
 )
 def test_each_mistake_gets_one_line(tmp_path, main, ablation, says):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
-from ensemble_search.search.budget import TOLERANCE
+from ensemble_search.runtime.shares import TOLERANCE
 
 
 def deliverable(scores: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -8,7 +8,8 @@ import pandas as pd
 from ensemble_search.data import prepare
 from ensemble_search.runtime.errors import number_of
 from ensemble_search.runtime.names import FITTED
-from ensemble_search.search.budget import COUNTED, TOLERANCE, UNITS
+from ensemble_search.runtime.shares import TOLERANCE
+from ensemble_search.search.budget import COUNTED, UNITS
 
 #: Where times of fitting come from, by :func:`recorded`.
 RECORDED = {

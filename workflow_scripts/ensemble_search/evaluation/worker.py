@@ -76,7 +76,8 @@ def one_line(text: str) -> str:
     # Truncate first: a message may be megabytes long and need not be valid text.
     text = text[: 10 * MESSAGE_LENGTH].encode("utf-8", "replace").decode()
     text = re.sub(r"\b0x[0-9a-fA-F]{6,}", "0x...", text)  # addresses change between runs
-    return " ".join(text.split())[:MESSAGE_LENGTH]
+    text = " ".join(text.split())
+    return text if len(text) <= MESSAGE_LENGTH else f"{text[: MESSAGE_LENGTH - 4]} ..."
 
 
 def is_out_of_memory(text: str) -> bool:

@@ -4,12 +4,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
-from math import log
+from math import ceil, log
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion, random_new
+from ensemble_search.runtime.shares import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,19 @@ class BracketOptimizer(Optimizer):
     def minimum_evaluations(self) -> int:
         """The size of the first bracket, which ends with a fit on all rows."""
         return sum(rung.size for rung in self.schedule[0])
+
+    def configurations(self, evaluations: int | None, fits: int | None = None) -> int:
+        """Count those that the brackets begin with; failures in the brackets may take more."""
+        spent, number, left = 0.0, 0, evaluations or self.minimum_evaluations
+        for bracket in cycle(self.schedule):
+            for rung in bracket:
+                more = ceil(((fits or 0) - TOLERANCE - spent) / rung.fidelity)
+                size = max(0, min(rung.size, max(left, more)))
+                number += size if rung is bracket[0] else 0
+                spent, left = spent + size * rung.fidelity, left - size
+                if size < rung.size:
+                    return number
+        raise AssertionError("the schedule is not empty")
 
     @property
     def deepest(self) -> int:

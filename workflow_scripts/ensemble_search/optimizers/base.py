@@ -193,6 +193,20 @@ class Optimizer(BaseModel, ABC):
         """
         return self
 
+    def configurations(self, evaluations: int | None, fits: int | None = None) -> int:
+        """Return how many configurations a table needs so that a search on it uses its budget.
+
+        For a budget in seconds, these are only what the search needs to begin.
+
+        Parameters
+        ----------
+        evaluations
+            As in :meth:`planned`.
+        fits
+            Full fits per search; None if the budget is in another unit.
+        """
+        return -(-(evaluations or self.minimum_evaluations) // len(self.shares))
+
     def check_space(self, space: Space) -> None:
         """Reject a space that the optimizer cannot search.
 

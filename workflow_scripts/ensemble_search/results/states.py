@@ -13,7 +13,7 @@ from ensemble_search.results import job_logs, layout, outdated, readers
 from ensemble_search.runtime import locks, slurm
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
-from ensemble_search.search.budget import TOLERANCE
+from ensemble_search.runtime.shares import TOLERANCE
 from ensemble_search.study.model import Study
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import difflib
 import importlib
 import inspect
 import re
+import reprlib
 import traceback
 from abc import ABCMeta
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ LARGEST = 1_000_000
 EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 #: Maximum number of mistakes in a message.
 MOST = 20
+#: Maximum length of a short word, see :func:`nearest`.
+SHORT = 3
 
 
 def module_name(kind: str, name: str) -> str:
@@ -186,17 +189,22 @@ def explain(error: "ValidationError", model: "type[BaseModel]", where: str = "")
             case "too_short" if not e["input"]:
                 text = "is empty; it needs at least one entry"
             case "dict_type" | "model_type" | "model_attributes_type":
-                text = f"is a mapping of keys to values; found {_found(e['input'])}"
+                text = f"must be a mapping of keys to values; found {_found(e['input'])}"
+            case "literal_error":
+                known = re.findall("'([^']*)'", e["ctx"]["expected"])
+                text = f"must be {e['ctx']['expected']}; found {reprlib.repr(e['input'])}"
+                if near := similar(e["input"], known):
+                    text += f"; did you mean '{near}'?"
             case "string_type" if "[key]" in e["loc"]:
                 text = f"a name must be text: YAML reads it as {_found(e['input'])}; quote it"
-            case "string_type" if e["input"] is None:
-                text = "must be text, and nothing is there"
+            case "string_type" if e["input"] is None or isinstance(e["input"], (dict, list)):
+                text = f"must be text; found {_found(e['input'])}"
             case "string_type":
                 text = f"must be text: YAML reads it as {_found(e['input'])}; quote it"
             case _:
                 text = " ".join(e["msg"].removeprefix("Value error, ").split())
                 text = f"{text[0].lower()}{text[1:]}"
-                if not isinstance(e["input"], (dict, list)):
+                if not isinstance(e["input"], (dict, list)) and not text.endswith("?"):
                     found = repr(e["input"])
                     text += f"; found {found if len(found) <= 80 else found[:77] + '...'}"
                 if isinstance(e["input"], str) and EXPONENT.fullmatch(e["input"]):
@@ -221,12 +229,25 @@ def _found(value: Any) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """Suggest the most similar known word, or list the known words (at most 20)."""
-    near = difflib.get_close_matches(str(word), [str(k) for k in known], n=1)
-    if near:
-        return f"did you mean '{near[0]}'?"
+    """Suggest the most similar known word, or list the known words (at most 20).
+
+    Both for a short word, such as ``b0``, if half its characters are equal.
+    """
+    if near := similar(word, known):
+        return f"did you mean '{near}'?"
     listed = ", ".join(map(str, known[:20])) + (", ..." if len(known) > 20 else "")
-    return f"known: {listed or 'none'}"
+    near = similar(word, known, 0.5) if len(str(word)) <= SHORT else None
+    return (f"did you mean '{near}'? " if near else "") + f"known: {listed or 'none'}"
+
+
+def similar(word: Any, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the most similar known word, in upper or lower case; None if none is similar.
+
+    ``cutoff`` is that of ``difflib.get_close_matches``.
+    """
+    spelt = {str(k).lower(): str(k) for k in known}
+    near = difflib.get_close_matches(str(word).lower(), spelt, n=1, cutoff=cutoff)
+    return spelt[near[0]] if near else None
 
 
 def _files(kind: str) -> list[Path]:

@@ -5,6 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+#: Tolerance for a sum of shares below a number of fits, to allow for rounding, as in three times
+#: 1/3. Every real difference is larger.
+TOLERANCE = 1e-6
 #: Largest denominator of a share that is written as a fraction.
 DENOMINATOR = 10_000
 

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from ensemble_search.optimizers.base import Optimizer
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import GIVEN, OK
+from ensemble_search.runtime.shares import TOLERANCE
 from ensemble_search.search.journal import Record
 
-#: Tolerance for a sum of fidelities below a number of fits, to allow for rounding, as in three
-#: times 1/3. Every real difference is larger.
-TOLERANCE = 1e-6
 Unit = Literal["evaluations", "fits", "seconds", "cpu_seconds"]
 #: The units in words.
 UNITS: dict[str, str] = {
@@ -51,21 +50,21 @@ class Budget:
         units: tuple[Unit, ...] = get_args(Unit)
         return next(unit for unit in units if getattr(self, unit) is not None)
 
-    def within(self, configurations: int, shares: int, table: Path) -> "Budget":
-        """Return the budget of a search in a table.
+    def within(self, configurations: int, optimizer: Optimizer, table: Path) -> "Budget":
+        """Return the budget of a search in a table that has ``configurations`` for it.
 
-        It may evaluate ``configurations`` of the table, each at a number of ``shares``
-        (fidelities). Raises UserError if the budget exceeds these evaluations.
+        Raises UserError if the optimizer needs more.
         """
-        entries = configurations * shares
-        needed = self.evaluations or (shares == 1 and self.fits) or self.minimum
-        if needed > entries:
-            unit = self.unit if self.unit == "fits" else "evaluations"
+        fidelities = len(optimizer.shares)
+        whole = self.evaluations or (self.fits if fidelities == 1 else None)
+        needed = optimizer.configurations(whole, self.fits)
+        if needed > configurations:
+            lower = f"lower budget.{self.unit}, or " if self.evaluations or self.fits else ""
             raise UserError(
-                f"the table '{table}' has {entries} configurations for this search, which needs "
-                f"{needed}; lower budget.{unit}, or enlarge the table"
+                f"the table '{table}' has {configurations} configurations for this search, which "
+                f"needs {needed}; {lower}enlarge the table"
             )
-        return replace(self, most=entries)
+        return replace(self, most=configurations * fidelities)
 
     def allows(self, started: Sequence[float]) -> bool:
         """Whether another evaluation may start after those with these fidelities."""

@@ -1,5 +1,6 @@
 """The search loop: suggest, evaluate, store."""
 
+import reprlib
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -116,6 +117,11 @@ def run(
                     f"{type(optimizer).__name__}: its plan after {known} evaluations is empty; "
                     "a plan must yield at least one suggestion"
                 )
+        if not isinstance(suggestion, Suggestion):
+            raise UserError(
+                f"{type(optimizer).__name__}: suggests {reprlib.repr(suggestion)}; it must be a "
+                "Suggestion"
+            )
         seconds = time.perf_counter() - start
         evaluation = side_by_side.start(dict(suggestion.configuration), suggestion.fidelity)
         under_way.append(_UnderWay(suggestion, seconds, known, evaluation))

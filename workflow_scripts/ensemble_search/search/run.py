@@ -109,7 +109,7 @@ def run_job(
             table.check_losses(inputs.y_validation)
             space = _table_space(space, table, optimizer.shares)
             part = optimizer.part(space)
-            budget = budget.within(len(part), len(optimizer.shares), table.folder)
+            budget = budget.within(len(part), optimizer, table.folder)
             identity["table"] = table.description["checksum"]
             journal: Journal | InMemory = InMemory()
             evaluators: list[Evaluator] = [TableEvaluator(table, problem)]

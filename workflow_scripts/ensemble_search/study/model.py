@@ -1,7 +1,5 @@
 """The typed model of a study: all sections, checked against each other."""
 
-import difflib
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -201,22 +199,8 @@ def check(content: dict[str, Any], path: str = "study") -> Study:
     else:
         problems = [problem for check_section in CHECKS for problem in check_section(study)]
     if problems:
-        raise UserError(*(f"{path}: {_guessed(p)}" for p in problems))
+        raise UserError(*(f"{path}: {p}" for p in problems))
     return _complete(study)
-
-
-def _guessed(problem: str) -> str:
-    """Add which of the known values may be meant by another one, if the message does not say so.
-
-    Short names such as ``b0`` resemble others less than those that ``plugins.nearest`` names.
-    """
-    if of := re.search("input should be ('.*'); found '([^']*)'$", problem):
-        near = difflib.get_close_matches(of[2], re.findall("'([^']*)'", of[1]), 1)
-        return f"{problem}; did you mean '{near[0]}'?" if near else problem
-    if of := re.search("there is no '([^']*)'; (known: (.*))$", problem):
-        near = difflib.get_close_matches(of[1], of[3].split(", "), 1, cutoff=0.5)
-        return problem.replace(of[2], f"did you mean '{near[0]}'? {of[2]}") if near else problem
-    return problem
 
 
 def _complete(study: Study) -> Study:

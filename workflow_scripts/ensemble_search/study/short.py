@@ -1,6 +1,5 @@
 """The study that `make ensemble` runs: turns a table and its target into a study file's content."""
 
-import difflib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from ensemble_search.data import roles, sources, text_files
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.names import CLASSIFICATION, MISSING, REGRESSION
+from ensemble_search.study.sections.methods import of_score
 from ensemble_search.study.sections.names import DEVICES, NAME, is_name
 
 if TYPE_CHECKING:
@@ -49,21 +49,6 @@ OPTIONS = ("group", "time", "fold", "weight")
 MOSTLY_POSITIVE = 0.8
 #: Metrics of the two tasks, unless the user chooses one.
 METRICS = {CLASSIFICATION: "error", REGRESSION: "squared-error"}
-#: Scores of scikit-learn, and the losses that are 1 - score.
-SCORES = {"accuracy": "error", "balanced-accuracy": "balanced-error"}
-
-
-def _check_metric(metric: str | None) -> None:
-    """Name the loss if a metric, perhaps misspelt, is one of other packages' scores."""
-    known = plugins.available("metrics")
-    if metric is None or metric in known:
-        return
-    for near in difflib.get_close_matches(metric.replace("_", "-"), [*SCORES, *known], n=1):
-        if near in SCORES:
-            raise UserError(
-                f"--metric: no metric is called '{metric}'; losses are minimised here: for "
-                f"{near}, choose --metric={SCORES[near]}"
-            )
 
 
 def name_of(file: str, name: str | None) -> str:
@@ -146,7 +131,8 @@ def look_at(
         raise _of_options(error) from None
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
-    _check_metric(metric)
+    if metric and (instead := of_score(metric, "--metric=")):
+        raise UserError(f"--metric: no metric is called '{metric}'; {instead}")
     regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
     if not (regression or many_numbers(column)):
         column = labels  # words for missing values can be classes

@@ -243,7 +243,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
         problem = ", ".join(filter(None, (error.context, error.problem)))
         raise UserError(f"{path}: {where}not valid YAML: {problem}") from None
     if not isinstance(content, dict):
-        raise UserError(f"{path}: a study is a mapping of keys to values (study, datasets, ...)")
+        what = "is empty; it needs" if content is None else "must be a mapping of keys to values:"
+        raise UserError(f"{path}: {what} study, datasets, searches, ensembles, methods, ...")
     if "__use_yte__" in content:  # Snakemake would execute Python code in it
         raise UserError(f"{path}: __use_yte__: unknown key; a study is not a template")
     return content

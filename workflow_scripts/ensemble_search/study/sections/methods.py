@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from ensemble_search.runtime import plugins
-from ensemble_search.study.sections.base import Section, plugin_problems, unknown
+from ensemble_search.study.sections.base import (
+    Section,
+    check_type,
+    mistakes,
+    plugin_problems,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from ensemble_search.spaces.base import Space
     from ensemble_search.study.model import Study
+
+#: Type of the import names of a space's libraries.
+LIBRARIES = tuple[str, ...] | list[str]
+#: Scores of scikit-learn, and the losses that are 1 - score.
+SCORES = {"accuracy": "error", "balanced-accuracy": "balanced-error"}
 
 
 def of_study(study: "Study") -> "Space | None":
@@ -22,18 +33,40 @@ def of_study(study: "Study") -> "Space | None":
 
 
 def problems_of_space(study: "Study") -> Iterator[str]:
-    """Check that the space exists and supports the study's task."""
+    """Check that the space exists, supports the study's task, and names its libraries well."""
     lines = list(plugin_problems("space", "spaces", study.space))
-    if not lines and study.task and study.task not in plugins.load("spaces", study.space).tasks:
-        lines.append(
+    yield from lines
+    if lines:
+        return
+    space = plugins.load("spaces", study.space)
+    if study.task and study.task not in space.tasks:
+        yield (
             f"space: '{study.space}' has no form for {study.task}, which metric '{study.metric}' "
             "is for; change one of them"
         )
-    yield from lines
+    names = f"{space.__name__}.libraries"
+    wrong = list(mistakes(check_type, space.libraries, LIBRARIES, "space", names))
+    yield from wrong or (
+        f"space: {names} has '{name}'; name the package alone, '{name.partition('.')[0]}'"
+        for name in space.libraries
+        if "." in name
+    )
+
+
+def of_score(metric: str, option: str = "") -> str:
+    """Name the loss for one of :data:`SCORES`, perhaps misspelt; empty for other metrics."""
+    known = plugins.available("metrics")
+    near = None if metric in known else plugins.similar(metric.replace("_", "-"), [*SCORES, *known])
+    if near not in SCORES:
+        return ""
+    return f"losses are minimised here: for {near}, choose {option}{SCORES[near]}"
 
 
 def problems_of_metric(study: "Study") -> Iterator[str]:
     """Check that the metric exists and has a title, which logs and reports use for its losses."""
+    if instead := of_score(study.metric):
+        yield f"metric: there is no '{study.metric}'; {instead}"
+        return
     lines = list(plugin_problems("metric", "metrics", study.metric))
     if not lines and not hasattr(plugins.load("metrics", study.metric), "title"):
         lines.append(f"metric: '{study.metric}' has no title, such as title = \"log loss\"")

@@ -2,17 +2,15 @@
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
-from itertools import cycle
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from ensemble_search.optimizers._brackets import Bracket, BracketOptimizer
 from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.shares import names, read
-from ensemble_search.search.budget import TOLERANCE, UNITS
+from ensemble_search.search.budget import UNITS
 from ensemble_search.study.sections.base import check_planned, check_task, check_type, mistakes
 from ensemble_search.study.sections.methods import of_study as space_of
 
@@ -87,8 +85,7 @@ def shares(study: "Study", name: str) -> tuple[float, ...]:
 def configurations(study: "Study", name: str) -> int:
     """Return how many configurations a table needs, so that a search on it ends with its budget.
 
-    Failures in brackets may take more. For a budget in seconds, these are only what the search
-    needs to begin. 0 if the settings of the search are wrong.
+    See :meth:`Optimizer.configurations`; 0 if the settings of the search are wrong.
     """
     try:
         made, budget = make(study, name), study.budget
@@ -96,30 +93,8 @@ def configurations(study: "Study", name: str) -> int:
         if signals.caused(error):
             raise
         return 0
-    least = made.minimum_evaluations
-    if isinstance(made, BracketOptimizer):
-        if budget.fits:
-            return drawn(made.schedule, least, budget.fits)
-        return drawn(made.schedule, budget.evaluations or least)
     whole = budget.whole if made.shares == WHOLE else budget.evaluations
-    return -(-(whole or least) // len(made.shares))
-
-
-def drawn(schedule: Sequence[Bracket], evaluations: int, fits: int = 0) -> int:
-    """Count the configurations that brackets begin with until the budget is exhausted.
-
-    The search ends with the evaluation that reaches both ``evaluations`` and ``fits`` (full fits).
-    """
-    spent, number = 0.0, 0
-    for bracket in cycle(schedule):
-        for rung in bracket:
-            more = math.ceil((fits - TOLERANCE - spent) / rung.fidelity)
-            size = max(0, min(rung.size, max(evaluations, more)))
-            number += size if rung is bracket[0] else 0
-            spent, evaluations = spent + size * rung.fidelity, evaluations - size
-            if size < rung.size:
-                return number
-    raise ValueError("the schedule is empty")
+    return made.configurations(whole, budget.fits)
 
 
 def lacking(study: "Study", fidelities: Collection[float]) -> Iterator[tuple[str, str]]:
