@@ -8,6 +8,7 @@ import pytest
 from ensemble_search.data.split import load_inputs
 from ensemble_search.delivery import build, calibration, measures
 from ensemble_search.metrics.error import ERROR
+from ensemble_search.predictor import ensemble
 from ensemble_search.predictor.ensemble import calibrated
 from ensemble_search.scoring import ensemble_scores
 from support import finished_study
@@ -98,3 +99,50 @@ def test_an_interval_of_a_weighted_loss_is_around_it():
     assert metric.loss(labels, predictions) == 0.5
     assert 0.3 < low < 0.45
     assert 0.55 < high < 0.7
+
+
+def test_residuals_of_equal_weights_are_those_without():
+    gaps = np.random.default_rng(0).normal(size=40)
+    expected = np.sort(np.abs(gaps))
+    assert np.array_equal(calibration.residuals(gaps), expected)
+    assert np.array_equal(calibration.residuals(gaps, np.full(40, 2.5)), expected)
+
+
+def test_residuals_are_quantiles_of_the_weighted_rows():
+    """(1 + 1 + 4 + 2)² / (1 + 1 + 16 + 4) = 2.9: two rows, at halves of the weights."""
+    found = calibration.residuals(np.array([-3.0, 1.0, 2.0, 4.0]), np.array([1.0, 1.0, 4.0, 2.0]))
+    assert found.tolist() == [2.0, 4.0]
+
+
+def drawn(n, rng):
+    """Weights, and residuals that grow with them."""
+    weights = rng.lognormal(0, 0.7, n)
+    return weights, weights * rng.standard_t(3, n)
+
+
+def test_weighted_intervals_hold_as_much_weight_as_promised():
+    rng, inside = np.random.default_rng(0), []
+    model = object.__new__(ensemble.DeliveredRegressor)
+    for _ in range(400):
+        weights, gaps = drawn(200, rng)
+        model._residuals = calibration.residuals(gaps, weights).tolist()
+        weights, gaps = drawn(200, rng)
+        inside.append(np.average(np.abs(gaps) <= model.half_width(0.9), weights=weights))
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.015)
+
+
+def test_the_interval_of_a_weighted_share_covers_it():
+    """Where rows with larger weights are missed more often."""
+
+    def rows(n):
+        weights = rng.lognormal(0, 1, n)
+        return weights, rng.random(n) < np.clip(0.97 - 0.01 * np.log(weights), 0, 1)
+
+    rng = np.random.default_rng(0)
+    weights, hits = rows(10**6)
+    truth, covered = np.average(hits, weights=weights), []
+    for _ in range(1000):
+        weights, hits = rows(1000)
+        low, high = measures.share(hits, None, weights)
+        covered.append(low <= truth <= high)
+    assert np.mean(covered) > 0.94

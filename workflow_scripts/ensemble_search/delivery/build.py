@@ -31,7 +31,7 @@ from ensemble_search.evaluation import live
 from ensemble_search.evaluation import table as tables
 from ensemble_search.evaluation.base import EvaluatorError
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.ensemble import MANIFEST, MOST_RESIDUALS, PREPARATION, load_ensemble
+from ensemble_search.predictor.ensemble import MANIFEST, PREPARATION, load_ensemble
 from ensemble_search.predictor.learners import Neighbours
 from ensemble_search.problems import combination
 from ensemble_search.results import readers
@@ -329,9 +329,8 @@ class Delivery:
             return {"classes": self.inputs.classes.tolist()}
         found = {key: described["target"][key] for key in ("mean", "std")}
         gaps = self.pool.labels - self.members.predict(self.pool.predictions)[:, 0]
-        # A random sample of the rows gives as good an interval and keeps the file small.
-        some = np.random.default_rng(0).permutation(len(gaps))[:MOST_RESIDUALS]
-        return {**found, "residuals": np.sort(np.abs(gaps[some])).tolist()}
+        residuals = calibration.residuals(gaps, self.inputs.validation_weights)
+        return {**found, "residuals": residuals.tolist()}
 
     def _libraries(self) -> tuple[str, ...]:
         used = [self.loaded[index].learner for index in self.members.indices.tolist()]

@@ -1,10 +1,10 @@
-"""Temperature scaling of class probabilities (Guo et al., ICML 2017)."""
+"""Temperature scaling of class probabilities (Guo et al., ICML 2017); residuals of a regression."""
 
 import numpy as np
 
 from ensemble_search.metrics.base import UNWEIGHTED
 from ensemble_search.metrics.log_loss import LOWEST
-from ensemble_search.predictor.ensemble import TEMPERATURES, calibrated
+from ensemble_search.predictor.ensemble import MOST_RESIDUALS, TEMPERATURES, calibrated
 
 #: Number of bins of a calibration curve.
 BINS = 10
@@ -69,6 +69,25 @@ def curve(
         "right": np.bincount(bins, own * right, BINS)[some] / rows[some],
         "rows": rows[some],
     }
+
+
+def residuals(gaps: np.ndarray, weights: np.ndarray = UNWEIGHTED) -> np.ndarray:
+    """Return sorted absolute residuals, of which a prediction interval's half width is one.
+
+    At most ``MOST_RESIDUALS``, a random sample, which gives as good an interval. With weights,
+    quantiles of their weighted distribution, as many as the effective number of rows (Kish, 1965).
+
+    ``gaps`` are the residuals of rows that no member was fitted on, ``weights`` their weights
+    (default: equal), of shape (n_samples,).
+    """
+    gaps = np.abs(gaps)
+    if not weights.size:
+        some = np.random.default_rng(0).permutation(len(gaps))[:MOST_RESIDUALS]
+        return np.sort(gaps[some])
+    order, whole = np.argsort(gaps), weights.sum()
+    n = min(int(whole**2 / np.sum(weights**2) + 1e-9), MOST_RESIDUALS)
+    shares = np.cumsum(weights[order]) / whole
+    return gaps[order][np.searchsorted(shares, np.arange(1, n + 1) / n - 1e-9)]
 
 
 def expected_error(curve: dict[str, np.ndarray]) -> float:

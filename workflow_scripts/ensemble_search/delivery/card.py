@@ -46,9 +46,8 @@ BY_PREPARATION = "the base preparation"
 WEIGHTED = (
     "Rows are weighted by the column {}: in the fits of learners that accept weights, in the "
     "losses and scores of search, selection and test, with their intervals, in the calibration, by "
-    "class, at thresholds, in the coverage of prediction intervals and in the importance of "
-    "columns. Imputation, preprocessing, learners without weights, the width of prediction "
-    "intervals, and row counts treat all rows alike."
+    "class, at thresholds, in prediction intervals and in the importance of columns. Imputation, "
+    "preprocessing, learners without weights, and row counts treat all rows alike."
 )
 ROWS_OF = {"train": "the training rows", "train+validation": "the training and validation rows",
            "all": "all rows"}  # fmt: skip
@@ -469,7 +468,7 @@ def _residuals(tested: Tested) -> Part:
 def _coverages(tested: Tested) -> list[tuple[float, float, float, float, float]]:
     """Return nominal coverage, half width, coverage of the test rows, and its interval.
 
-    The coverage is weighted, as losses are; the half width is not.
+    Both are weighted, as losses are.
     """
     gaps, found = np.abs(tested.labels - tested.found[:, 0]), []
     weights = tested.weights if tested.weights.size else None

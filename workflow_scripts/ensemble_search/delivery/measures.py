@@ -196,10 +196,10 @@ def share(
 ) -> tuple[float, float]:
     """Return the 95 % interval of a share of rows.
 
-    Wilson's interval (1927), with weights for Kish's effective number of rows (Survey Sampling,
-    1965). With groups, it uses Student's t and the effective number of rows: as many independent
-    rows would have the same variance, that of a ratio of sums over groups (Korn & Graubard, Survey
-    Methodology 1998). If all rows are equal, each group counts as one row.
+    Wilson's interval (1927). With weights or groups, it uses the effective number of rows: as many
+    independent rows would have the same variance, that of a ratio of sums over rows, or groups
+    (Korn & Graubard, Survey Methodology 1998), but at most Kish's number (Survey Sampling, 1965).
+    With groups, it uses Student's t, and if all rows are equal, each group counts as one row.
 
     ``hits`` says whether each row counts, bool, of shape (n,); ``groups`` has codes of the rows'
     groups, int, of shape (n,), and is None if rows are independent; ``weights`` are the rows'
@@ -208,18 +208,20 @@ def share(
     own = weights if weights.size else np.ones(len(hits))
     whole = own.sum()
     p, n = float(own[hits].sum() / whole), float(whole**2 / np.sum(own**2))
-    if groups is None:
-        return _score(p, n, Z)
-    from scipy.special import stdtrit
+    sums: np.ndarray = own * (hits - p)
+    k, z, scale = len(hits), Z, 1.0
+    if groups is not None:
+        from scipy.special import stdtrit
 
-    _, codes = np.unique(groups, return_inverse=True)
-    k = int(codes.max()) + 1
-    if k < 2:
-        return 0.0, 1.0
-    sums = np.bincount(codes, weights=own * (hits - p))
-    variance = k / (k - 1) * float(np.sum(sums**2)) / whole**2
-    rows = min(n, p * (1 - p) / variance) if 0 < p < 1 and variance > 0 else float(k)
-    return _score(p, rows, float(stdtrit(k - 1, 0.975)))
+        _, codes = np.unique(groups, return_inverse=True)
+        k = int(codes.max()) + 1
+        if k < 2:
+            return 0.0, 1.0
+        sums, scale = np.bincount(codes, weights=sums), k / (k - 1)
+        z = float(stdtrit(k - 1, 0.975))
+    variance = scale * float(np.sum(sums**2) / whole**2)
+    rows = p * (1 - p) / variance if 0 < p < 1 and variance > 0 else float(k)
+    return _score(p, min(n, rows), z)
 
 
 def wilson(count: float, n: float) -> tuple[float, float]:
