@@ -49,6 +49,17 @@ def test_numbers_by_hand():
     assert "older code" not in text
 
 
+def test_differences_on_one_data_set_are_over_its_repeats():
+    """10 and 12: mean 11, sd 1.41, half width 12.706 * 1."""
+    study = {**STUDY, "datasets": ["d"]}
+    own = {key: test for key, test in TESTS.items() if key[0] == "d"}
+    text = evidence_page.page(study, rows(own))
+    assert "minus DivBO's, over 2 repeats; above 0: worse." in text
+    assert "| RS | +11.00 | [-1.71, +23.71] | 2/0/0 | 1.41 | 16.33 |\n" in text
+    once = {key: test for key, test in own.items() if key[1] == 0}
+    assert "Differences" not in evidence_page.page({**study, "repeats": 1}, rows(once))
+
+
 def test_the_design_is_that_of_the_study():
     study = {
         **STUDY,

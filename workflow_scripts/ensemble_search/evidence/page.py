@@ -82,7 +82,7 @@ def page(
     lines += ["", f"Commits of the code: {commits}.", "", *_errors(table, errors, shown)]
     reference = reference_of(study)
     lines[0] += f" {_detectable(mean_errors(study, rows), reference, shown)}"
-    if len(errors) > 1:
+    if len(tests) > 1:
         title = f"Differences from {reference}"
         lines += ["", *_differences(tests, reference, shown, title, "its repeats")]
         if study.get("divisions"):
@@ -183,7 +183,7 @@ def _validation(study: Mapping[str, Any], table: pd.DataFrame, shown: losses.Los
         "those of ensembles.",
         *lines,
     ]
-    if len(errors) > 1:
+    if len(losses_of) > 1:
         reference = reference_of(study)
         title = f"Differences from {reference} in the validation loss"
         lines += [
@@ -229,11 +229,17 @@ def _differences(
     text: str,
     part: str = "test",
 ) -> list[str]:
-    """Compare the methods; ``tests`` has an index that begins with dataset, split and repeat."""
-    errors = tests.groupby(level="dataset", sort=False).mean()
+    """Compare the methods; ``tests`` has an index that begins with dataset, split and repeat.
+
+    Over data sets or, if there is only one, over its repeats.
+    """
+    one = tests.index.unique("dataset").size == 1
+    errors = tests.groupby(level="repeat" if one else "dataset", sort=False).mean()
+    units = "repeats" if one else "data sets"
+    over = f"{len(errors)} {units}" + ("" if one else f", each counting with its mean over {text}")
     found = effects.intervals(errors, reference, shown.most)
     parts = components.deviations(tests, reference)
-    parts = parts.iloc[:, : len(parts.columns) if len(parts.columns) > 1 else 0]
+    parts = parts.iloc[:, : 0 if one or len(parts.columns) == 1 else None]
     levels = [components.LEVELS[level] for level in parts.columns]
     equal = (errors[found.index].sub(errors[reference], axis=0) == 0).all()
     # Intervals without width would claim perfect power.
@@ -261,18 +267,17 @@ def _differences(
     return [
         f"## {title}",
         "",
-        f"Mean {part} {shown.title} of each method minus {reference}'s, over {len(errors)} data "
-        f"sets, each counting with its mean over {text}; above 0: worse. Columns: unadjusted 95 % "
-        "intervals by Student's t over the data sets; number of data sets with a higher, equal and "
-        f"lower {shown.title}; standard deviation of the data sets' means; and the smallest true "
-        f"difference that this study would detect with {100 * effects.POWER:g} % power (two-sided, "
-        f"at 5 %{impossible}). "
+        f"Mean {part} {shown.title} of each method minus {reference}'s, over {over}; above 0: "
+        f"worse. Columns: unadjusted 95 % intervals by Student's t over the {units}; number of "
+        f"{units} with a higher, equal and lower {shown.title}; standard deviation over the "
+        f"{units}; and the smallest true difference that this study would detect with "
+        f"{100 * effects.POWER:g} % power (two-sided, at 5 %{impossible}). "
         f"{about_parts if levels else ''}{effects.by_chance(found)}",
         "",
         *markdown(
             ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows
         ),
-        *(["", "Without an interval: equal on all data sets."] if equal.any() else []),
+        *(["", f"Without an interval: equal on all {units}."] if equal.any() else []),
     ]
 
 
