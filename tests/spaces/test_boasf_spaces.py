@@ -209,13 +209,12 @@ def test_weights_are_those_of_balanced_classes(space, rows):
     np.testing.assert_allclose(mine, other.decision_function(scaled), rtol=1e-4)
 
 
-@pytest.mark.parametrize("algorithm", [a for a in ALGORITHMS if a != "extra_trees"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_weights_count_but_for_three_learners(space, rows, algorithm):
-    """Of all but extra_trees, which takes seconds."""
     X, y = rows
     few = {"xgboost": {"xgboost__learning_rate": 0.01}}.get(algorithm, {})
-    if algorithm == "random_forest":
-        few = {"random_forest__min_samples_leaf": 10}
+    if algorithm in ("random_forest", "extra_trees"):
+        few = {f"{algorithm}__min_samples_leaf": 10}
     if algorithm == "adaboost":
         few = {"adaboost__learning_rate": 0.05}
     one, other = (
@@ -249,6 +248,11 @@ def test_labels_of_xgboost_may_have_gaps(space, rows):
     model = fitted(space, "xgboost", X, y)
     assert model.classes_.tolist() == [2, 5]
     assert np.mean(model.classes_[model.predict_proba(X).argmax(axis=1)] == y) > 0.9
+
+
+@pytest.mark.parametrize("algorithm", ["random_forest", "extra_trees"])
+def test_forests_have_100_trees(space, rows, algorithm):
+    assert len(fitted(space, algorithm, *rows).learner_.estimators_) == 100
 
 
 def test_constant_columns_are_dropped(space, rows):

@@ -38,6 +38,12 @@ def lda(values, data):
     return classifiers.lda.build({**values, "n_components": 1}, data)
 
 
+@operator(*classifiers.extra_trees.without())
+def extra_trees(values, data):
+    """100 trees, as in the authors' code."""
+    return classifiers.extra_trees.build(values, data).set_params(n_estimators=100)
+
+
 @operator(
     *classifiers.gradient_boosting.without("criterion", "max_depth"),
     Integer("n_estimators", (50, 500), default=100),
@@ -302,7 +308,7 @@ COMMON = (
     adaboost,
     lda,
     classifiers.qda,
-    classifiers.extra_trees,
+    extra_trees,
     gradient_boosting,
     bernoulli_nb,
     multinomial_nb,
