@@ -19,7 +19,7 @@ from ensemble_search.data.cells import word
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
-from ensemble_search.predictor.rows import matching, safe, similar
+from ensemble_search.predictor.rows import matching, safe
 from ensemble_search.predictor.stored import REMEDY
 from ensemble_search.problems.classification import Classification
 from ensemble_search.problems.combination import COMBINATIONS
@@ -27,6 +27,7 @@ from ensemble_search.problems.regression import Regression
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
+from ensemble_search.runtime.plugins import nearest
 
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
 #: Importance of columns, measured for the card.
@@ -396,7 +397,7 @@ class _Delivered:
         missing = [name for name in self.preparation.names if name not in columns]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            near = similar(missing[0], [*map(str, columns)])
+            near = nearest(missing[0], [*map(str, columns)])
             more += f" ({near})" * near.startswith("did")
             raise InvalidRows(
                 f"there is no column '{missing[0]}'{more}; the ensemble needs "

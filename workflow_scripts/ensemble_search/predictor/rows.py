@@ -264,18 +264,12 @@ def _places(path: Path, header: list[str], names: list[str], titled: str = "") -
         columns = "column" if len(missing) == 1 else "columns"
         quoted = ", ".join(f"'{name}'" for name in missing)
         raise UserError(
-            f"--input: '{path}' has no {columns} {quoted}; {similar(missing[0], header)}"
+            f"--input: '{path}' has no {columns} {quoted}; {nearest(missing[0], header)}"
         )
     for name in found.values():
         if header.count(name) > 1:
             raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")
     return [header.index(name) for name in found.values()]
-
-
-def similar(name: str, given: Sequence[str]) -> str:
-    """Suggest a given name, as ``plugins.nearest``: one that differs in blanks or case first."""
-    alike = [own for own in given if own.strip().casefold() == name.strip().casefold()]
-    return nearest(alike[0], alike) if alike else nearest(name, given)
 
 
 def matching(names: Sequence[str], given: Sequence[str]) -> dict[str, str]:

@@ -241,12 +241,12 @@ def nearest(word: str, known: Sequence[str]) -> str:
 
 
 def similar(word: Any, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """Return the most similar known word, in upper or lower case; None if none is similar.
+    """Return the most similar known word; None if none is similar.
 
-    ``cutoff`` is that of ``difflib.get_close_matches``.
+    Case and blanks at the ends do not count; ``cutoff`` is that of ``difflib.get_close_matches``.
     """
-    spelt = {str(k).lower(): str(k) for k in known}
-    near = difflib.get_close_matches(str(word).lower(), spelt, n=1, cutoff=cutoff)
+    spelt = {str(k).strip().casefold(): str(k) for k in reversed([*known])}
+    near = difflib.get_close_matches(str(word).strip().casefold(), spelt, n=1, cutoff=cutoff)
     return spelt[near[0]] if near else None
 
 
