@@ -350,7 +350,7 @@ def test_what_cannot_be_used_is_rejected_with_a_line(server, elements, arff, mes
         ({"min_kb_per_second": "10"}, "openml.min_kb_per_second: .* a valid number; found '10'"),
         ({"cache": 5}, "openml.cache: must be text: YAML reads it as 5; quote it"),
         ({"cache": "x" * 5000}, "openml.cache: there is no folder"),
-        ({"server": ["http://a"]}, "openml.server: must be text: YAML reads it as a list"),
+        ({"server": ["http://a"]}, "openml.server: must be text; found a list"),
     ],
 )
 def test_wrong_access_settings(settings, message):

@@ -457,6 +457,26 @@ def test_numbers_far_from_those_of_the_training_rows_are_noted():
     assert notes([1e9] * 20, Preparation.from_json(earlier)) == []
 
 
+def test_dates_far_from_those_of_the_training_rows_are_noted():
+    train = pd.DataFrame({"d": pd.to_datetime(["2020-01-01", "2020-01-11", "2020-01-21"] * 2)})
+    fitted = prepare.fit(train, {"d": "date"})[0]
+    restored = Preparation.from_json(json.loads(json.dumps(fitted.to_json())))
+    said = "column 'd': {} outside the range of the training rows, 2020-01-01 to 2020-01-21: {}"
+
+    def notes(d):
+        return restored.transform({"d": d})[1]
+
+    assert notes(["2020-01-21", "2020-01-26", "2019-12-27", None]) == []  # outside, but not far
+    assert notes(["2020-01-26 01:00"]) == [said.format("1 value", "2020-01-26")]
+    assert notes(["2020-01-22", "2019-12-30", "2020-01-23"]) == [
+        said.format("3 values", "2019-12-30, 2020-01-23, 2020-01-22")
+    ]
+    described = fitted.to_json()
+    described["columns"][0]["ends"] = [0, 1.1e8]  # later than datetime64[us]
+    with pytest.raises(UserError, match="the range of 'd' is not two numbers in order"):
+        Preparation.from_json(described)
+
+
 TIMES = st.sampled_from(["", "T00:00", " 23:59:59", "T12:30:01.5", "T12:30:01.123456789", "T24:00"])
 ZONES = st.sampled_from(["", "Z", "+01:00", "-0530", "+14", "+23:59", "-00:01"])
 

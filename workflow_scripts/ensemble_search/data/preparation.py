@@ -37,6 +37,8 @@ EXAMPLES = 3
 #: share of its width. At least so many, and more than this share of the rows, are noted, too, if
 #: they are only outside.
 FAR, SEVERAL, MANY = 0.25, 3, 0.1
+#: Largest number of days in a range of dates: that of ``datetime64[us]``.
+LATEST = 2**63 / 86_400e6
 #: The end of advice on writing numbers.
 MOST_AND_NONE = ", of at most 3.4e38, and leave unknown ones empty"
 #: Kinds of columns whose values are read; from this number of given values on, most must be
@@ -71,6 +73,11 @@ DATE_PARTS = {
 }
 
 
+def ranged(name: str, kind: str) -> str:
+    """Return the feature whose range in the training rows is stored; empty for other kinds."""
+    return {"numeric": name, "date": f"{name}.days"}.get(kind, "")
+
+
 class _Column:
     """What columns of all kinds have: how words and texts are read, unless a kind differs."""
 
@@ -95,8 +102,8 @@ class Numbers(_Column):
 
     ``fills`` has the imputed values by feature: the column itself, or ``<column>.<part>`` of a
     date. ``read`` is how values are read, if the kind does not determine it (:data:`READ`).
-    ``ends`` are the least and the greatest number of the training rows (None: unknown, or no
-    numbers).
+    ``ends`` are the least and the greatest number of the training rows, days of dates (None:
+    unknown, or no numbers).
     """
 
     name: str
@@ -109,6 +116,17 @@ class Numbers(_Column):
     def features(self) -> list[str]:
         """Names of the features."""
         return list(self.fills)
+
+    @property
+    def measured(self) -> int:
+        """Place of the feature that ``ends`` are about."""
+        return self.features.index(ranged(self.name, self.kind))
+
+    def shown(self, number: float) -> str:
+        """Write a number of the feature that ``ends`` are about: as a date, if it is one."""
+        if self.kind == "date" or self.read == cells.DAYS:
+            return str(np.datetime64(math.floor(number), "D"))
+        return f"{number:.10g}"
 
     @property
     def categorical(self) -> bool:  # type: ignore[override]
@@ -285,15 +303,16 @@ class Preparation:
         return X, [*notes.lines, *self._far(X)]
 
     @cached_property
-    def _ends(self) -> tuple[list[int], np.ndarray]:
-        """Places of features with a known range, and these ranges, of shape (2, n)."""
+    def _ends(self) -> tuple[list[Numbers], list[int], np.ndarray]:
+        """Columns with a known range, places of their features, and ranges of shape (2, n)."""
         places = self.places()
         known = [c for c in self.columns if isinstance(c, Numbers) and c.ends]
-        return [places[c.name][0] for c in known], np.reshape([c.ends for c in known], (-1, 2)).T
+        ends = np.reshape([c.ends for c in known], (-1, 2)).T
+        return known, [places[c.name][c.measured] for c in known], ends
 
     def _far(self, X: np.ndarray) -> Iterator[str]:
-        """Note columns whose numbers are far from those of the training rows: other units, say."""
-        places, (low, high) = self._ends
+        """Note numbers and dates far from those of the training rows: in other units, say."""
+        known, places, (low, high) = self._ends
         own = X[:, places]
         outside = (own < low) | (own > high)
         if not outside.any():
@@ -301,14 +320,14 @@ class Preparation:
         counts, beyond = outside.sum(axis=0), np.maximum(low - own, own - high)
         many = (counts >= SEVERAL) & (counts > MANY * len(X))
         for k in np.flatnonzero(many | (beyond > FAR * (high - low)).any(axis=0)).tolist():
-            name = self.features[places[k]]
+            column = known[k]
             some, first = np.unique(own[outside[:, k], k], return_index=True)
             some = some[np.argsort(-beyond[outside[:, k], k][first], kind="stable")]
-            such = ", ".join(f"{value:.10g}" for value in some[:EXAMPLES])
+            such = ", ".join(map(column.shown, some[:EXAMPLES].tolist()))
             such += ", ..." * (len(some) > EXAMPLES)
             yield (
-                f"column '{name}': {_values(int(counts[k]))} {OUTSIDE}, "
-                f"{low[k]:.10g} to {high[k]:.10g}: {such}"
+                f"column '{column.name}': {_values(int(counts[k]))} {OUTSIDE}, "
+                f"{column.shown(low[k])} to {column.shown(high[k])}: {such}"
             )
 
     def to_json(self) -> dict[str, Any]:
@@ -380,7 +399,8 @@ def _restored(described: Mapping[str, Any]) -> Column:
     ends = described.get("ends")  # which earlier versions did not write
     if ends is not None:
         least, greatest = ends
-        if not (kind == "numeric" and -cells.LARGEST <= least <= greatest <= cells.LARGEST):
+        limit = LATEST if kind == "date" or read == cells.DAYS else cells.LARGEST
+        if not (ranged(name, kind) in fills and -limit <= least <= greatest <= limit):
             raise ValueError(f"the range of '{name}' is not two numbers in order")
         ends = [float(least), float(greatest)]
     return Numbers(name, kind, {f: float(fill) for f, fill in fills.items()}, read, ends)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import checks, readings
-from ensemble_search.data.cells import DAYS, is_missing
+from ensemble_search.data.cells import is_missing
 from ensemble_search.data.preparation import (
     DATE_PARTS,
     WORD,
@@ -19,6 +19,7 @@ from ensemble_search.data.preparation import (
     Numbers,
     Preparation,
     Texts,
+    ranged,
     split_words,
 )
 from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
@@ -434,9 +435,9 @@ def numbers(name: str, kind: str, train: np.ndarray, read: str | None) -> tuple[
             fills[feature] = fill
         else:
             constant.append(feature)
-    ends = None
-    if kind == "numeric" and fills and read != DAYS:
-        ends = [float(np.nanmin(train)), float(np.nanmax(train))]
+    ends, own = None, ranged(name, kind)
+    if own in fills:
+        ends = [float(np.nanmin(parts[own])), float(np.nanmax(parts[own]))]
     return Numbers(name, kind, fills, read, ends), constant
 
 
