@@ -573,6 +573,21 @@ def test_new_rows_are_prepared_as_in_training(tmp_path_factory, data):
     np.testing.assert_array_equal(prepared.transform(as_frame(file))[0], X)
 
 
+def test_codes_and_none_among_texts_are_read_in_new_rows_as_in_training(tmp_path):
+    """Texts, because most codes are distinct. pandas reads 00007 as 7, and None as NaN."""
+    codes = [f"{i:05}" for i in range(24)] + ["00007"] * 2 + ["None"] * 4
+    file = tmp_path / "a.csv"
+    rows = [f"{code},{'uv'[i % 2]}" for i, code in enumerate(codes + ["00007"] * 15)]
+    file.write_text("\n".join(["c,label", *rows, ""]))
+    X, prepared = features_of(file)
+    assert prepared.features == ["c:00007"]
+    assert X[:, 0].tolist() == [float(code == "00007") for code in codes] + [1.0] * 15
+    for new in (as_text(file), as_frame(file)):
+        found, notes = prepared.transform(new)
+        np.testing.assert_array_equal(found, X)
+        assert notes == []
+
+
 def test_one_odd_word_does_not_cost_a_column(tmp_path):
     """An income that decides the target, with 1 % of n/a and -."""
     rng = np.random.default_rng(1)

@@ -37,7 +37,7 @@ ROW_IDS = 10
 LACKING = 1.25
 UUID = r"\{?[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\}?"
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?", re.ASCII)
-_MONTHS = "|".join(month[:3] for month in readings.MONTHS)
+_MONTHS = "|".join(sorted({month[:3] for month in readings.MONTHS}))
 
 
 def look_at(column: Column, kind: str, values: "pd.Series") -> None:
@@ -121,9 +121,9 @@ def _unread(column: Column, present: "pd.Series") -> str:
     figures, letters = present.str.count(r"\d"), present.str.count(r"[^\W\d_]")
     # Names are like A12 or Room 12, but not Dec-13. Texts of few shapes are like 5 km/h.
     name = present.str.fullmatch(r"[^\W\d_]+[ _-]?\d+")
-    name &= ~present.str.lower().str.match(f"(?:{_MONTHS})[a-z]*[ -]")
+    name &= ~present.str.lower().str.match(f"(?:{_MONTHS})[a-zä]*[ -]")
     shapes = present.str.replace(r"\d+(?:[.,]\d+)?", "0", regex=True)
-    few = shapes.nunique() <= len(readings.MONTHS)
+    few = shapes.nunique() <= max(readings.MONTHS.values())
     if ((figures > 0) & ((figures >= letters) | few) & ~name).mean() < NEARLY:
         return ""
     return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"

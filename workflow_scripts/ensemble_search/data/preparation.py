@@ -498,7 +498,7 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
             "boolean or a date"
         ) from None
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
-    by_number = _by_number(known) if known else {}
+    by_number = _by_number({*column.words} if isinstance(column, Texts) else known or set())
     found: list[Any] = []
     odd: dict[str, dict[int, str]] = {UNREADABLE: {}, UNKNOWN: {}}
     for place, (_, given) in enumerate(places):
@@ -512,13 +512,12 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
         value: Any = cell if itself else None if missing else column.typed(cell)
         if column.kind == "numeric" and value is not None and not abs(value) <= cells.LARGEST:
             value = None
-        number = isinstance(cell, numbers.Real)
-        if known is not None and value not in known:
-            if isinstance(cell, (bool, np.bool_)):  # TRUE, of a sheet or text, among other words
-                alike = [word for word in known if word.lower() == str(cell).lower()]
-                value = alike[0] if len(alike) == 1 else value
-            elif number:
-                value = by_number.get(cell, value)
+        unknown, number = known is None or value not in known, isinstance(cell, numbers.Real)
+        if isinstance(cell, (bool, np.bool_)):  # TRUE, of a sheet or text, among other words
+            alike = [word for word in known or () if word.lower() == str(cell).lower()]
+            value = alike[0] if unknown and len(alike) == 1 else value
+        elif unknown and number:
+            value = by_number.get(cell, value)
         if value is None and isinstance(cell, str) and column.kind in PARSED:
             missing |= cells.is_placeholder(cell)  # as in the training rows
         if value is None and not missing:

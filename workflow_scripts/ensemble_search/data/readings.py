@@ -74,14 +74,24 @@ _ISO = re.compile(rf"(\d{{4}})([-/])(\d{{2}})\2(\d{{2}})({_TIME})", re.ASCII)
 _OTHER = re.compile(rf"(\d{{1,2}})([./-])(\d{{1,2}})\2(\d{{4}}|\d{{2}})({_TIME})", re.ASCII)
 _MONTH = re.compile(r"(?:1[89]|2[01])\d{2}-\d{2}", re.ASCII)
 _NAMED = re.compile(
-    rf"(?:(?P<day>\d{{1,2}})[ -](?P<month>[A-Za-z]{{3,9}})\.?|(?P<name>[A-Za-z]{{3,9}})\.? "
+    rf"(?:(?P<day>\d{{1,2}})\.?[ -](?P<month>[A-Za-zÄä]{{3,9}})\.?|(?P<name>[A-Za-zÄä]{{3,9}})\.? "
     rf"(?P<number>\d{{1,2}}),?)[ -](?P<year>\d{{4}})(?P<time>{_TIME})",
     re.ASCII,
 )
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
-    *("october", "november", "december"),
-)
+#: Numbers of months by name, English and German, and by their first three and four letters.
+MONTHS = {
+    name[:length]: number
+    for number, names in enumerate(
+        [
+            *(("january", "januar", "jänner"), ("february", "februar"), ("march", "märz", "mrz")),
+            *(("april",), ("may", "mai"), ("june", "juni"), ("july", "juli"), ("august",)),
+            *(("september",), ("october", "oktober"), ("november",), ("december", "dezember")),
+        ],
+        start=1,
+    )
+    for name in names
+    for length in (3, 4, len(name))
+}
 #: Two-digit years from this one on are in the 20th century, as for ``strptime``.
 CENTURY = 69
 ISO, DAY_FIRST, MONTH_FIRST = "ISO dates", "dates with the day first", "dates with the month first"
@@ -230,14 +240,13 @@ def _of_24_hours(text: str) -> str:
 
 
 def _with_numbered_month(text: str) -> str:
-    """Convert a date with an English month, full or abbreviated, to an ISO date; else return ''."""
+    """Convert a date with a name of :data:`MONTHS` to an ISO date; return '' for other texts."""
     match = _NAMED.fullmatch(text)
-    name = (match["month"] or match["name"]).lower() if match else ""
-    months = [i + 1 for i, month in enumerate(MONTHS) if name in (month, month[:3], month[:4])]
-    if not match or not months:
+    number = MONTHS.get((match["month"] or match["name"]).lower()) if match else None
+    if not match or not number:
         return ""
     day = match["day"] or match["number"]
-    return f"{match['year']}-{months[0]:02d}-{day.zfill(2)}{match['time']}"
+    return f"{match['year']}-{number:02d}-{day.zfill(2)}{match['time']}"
 
 
 def numbers(words: Sequence[str], weights: np.ndarray) -> list[Reading]:
@@ -272,7 +281,8 @@ def dates(words: Sequence[str], weights: np.ndarray, months: float = 1) -> list[
     """Parse words as dates or dates with times, in every order that fits the largest share.
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
-    two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020; times after a space or T,
+    two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020, 31. Dezember 2020; times
+    after a space or T,
     such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. The first form may be
     among the others. Times with an offset are converted to UTC. Months of 1800 to 2199, such as
     2020-12, become their first days if they are at least the share ``months``, by default all:
