@@ -2,12 +2,9 @@
 
 import itertools
 import json
-import os
-import signal
 import subprocess
 import threading
 import time
-from contextlib import suppress
 from dataclasses import fields, replace
 from datetime import datetime
 
@@ -53,15 +50,26 @@ def forked(python_path, monkeypatch, tmp_path):
         return forks.environment(tmp_path)
 
 
-#: Says who it is, and searches: FOLDER INPUTS OPTIMIZER EVALUATIONS.
+#: Searches, and kills itself some seconds after the journal has grown: FOLDER INPUTS OPTIMIZER
+#: EVALUATIONS SECONDS. Another process could be too late on a busy machine.
 PROGRAM = f"""
-import os, sys
-print(os.getpid(), flush=True)
+import os, signal, sys, threading, time
 sys.path[:0] = [{str(SCRIPTS)!r}, {str(TESTS)!r}]
 os.environ["PYTHONPATH"] = {str(TESTS)!r}
 from pathlib import Path
 from support.hostile_search import search
-search(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
+folder, inputs, optimizer, budget, seconds = sys.argv[1:]
+journal = Path(folder, "journal.jsonl")
+before = journal.stat().st_size if journal.exists() else 0
+
+def kill():
+    while not journal.exists() or journal.stat().st_size <= before:
+        time.sleep(0.001)
+    time.sleep(float(seconds))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=kill, daemon=True).start()
+search(Path(folder), Path(inputs), optimizer, int(budget))
 """
 
 
@@ -84,18 +92,8 @@ def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, b
     journal = tmp_path / "cut/journal.jsonl"
     sizes = []
     for _ in range(4):
-        before = journal.stat().st_size if journal.exists() else 0
-        process = subprocess.Popen(command, env=forked, stdout=subprocess.PIPE)
-        pid = int(process.stdout.readline())
-        until = time.monotonic() + 300
-        while process.poll() is None and time.monotonic() < until:
-            if journal.exists() and journal.stat().st_size > before:
-                break
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.1))
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        process.communicate()
+        seconds = str(rng.uniform(0, 0.1))
+        subprocess.run([*command, seconds], env=forked, check=False, timeout=300)
         sizes.append(journal.stat().st_size)
     assert len(set(sizes)) > 2, "the kills came too late to matter"
     assert content(search(tmp_path / "cut", inputs, optimizer, budget)) == expected
