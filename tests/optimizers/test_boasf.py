@@ -293,6 +293,12 @@ def test_mistakes_are_found_when_the_study_is_read(evaluations, space, settings,
     assert "\n" not in str(error.value)
 
 
+def test_a_budget_in_cpu_seconds_needs_one_of_the_search():
+    with pytest.raises(UserError, match=r"^study: searches\.s\.budget: must be written out"):
+        made_study({"cpu_seconds": 9.0})
+    assert made_study({"cpu_seconds": 9.0}, budget=99).searches["s"]["budget"] == 99
+
+
 def test_arms_are_those_of_the_task():
     """A regression has ten algorithms."""
     regression = {"data": "diabetes", "metric": "squared-error"}

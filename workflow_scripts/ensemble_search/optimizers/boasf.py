@@ -108,6 +108,11 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
         """Set ``budget`` or ``seconds`` to the study's if both are null."""
         if self.budget is not None or self.seconds is not None:
             return self
+        if evaluations is None and seconds is None:
+            raise UserError(
+                "budget: must be written out where the study's budget is in CPU seconds: how many "
+                "evaluations the rounds divide (or seconds: the time that they divide)"
+            )
         return self.model_copy(update={"budget": evaluations, "seconds": seconds})
 
     def check_space(self, space: Space) -> None:
