@@ -467,7 +467,9 @@ def test_dates_far_from_those_of_the_training_rows_are_noted():
         return restored.transform({"d": d})[1]
 
     assert notes(["2020-01-21", "2020-01-26", "2019-12-27", None]) == []  # outside, but not far
-    assert notes(["2020-01-26 01:00"]) == [said.format("1 value", "2020-01-26")]
+    assert notes(["2020-01-26 01:00"]) == [said.format("1 value", "2020-01-26 01:00")]
+    evening = [f"2020-01-21 20:00:0{second}" for second in range(4)]
+    assert notes(evening) == [said.format("4 values", "2020-01-21 20:00, ...")]
     assert notes(["2020-01-22", "2019-12-30", "2020-01-23"]) == [
         said.format("3 values", "2019-12-30, 2020-01-23, 2020-01-22")
     ]
@@ -571,6 +573,34 @@ def test_new_rows_are_prepared_as_in_training(tmp_path_factory, data):
     X, prepared = features_of(file)
     np.testing.assert_array_equal(prepared.transform(as_text(file))[0], X)
     np.testing.assert_array_equal(prepared.transform(as_frame(file))[0], X)
+
+
+def test_days_as_numbers_far_from_those_of_the_training_rows_are_noted():
+    """Numbers that no date has stay numbers; NumPy's dates are of 64 bits."""
+    days = Numbers("d", "numeric", {"d": 0.0}, DAYS, [18262.0, 18282.0])
+    _, notes = Preparation([days], ["d"]).transform({"d": np.array([1e20, 1e8, 18300.5, 18262])})
+    assert notes == [
+        "column 'd': 3 values outside the range of the training rows, 2020-01-01 to 2020-01-21: "
+        "1e+20, 275760-09-13, 2020-02-08 12:00"
+    ]
+
+
+def test_words_for_missing_in_texts_are_missing_in_training_and_in_new_rows(tmp_path):
+    """Of a Parquet file, in which NA may be a word."""
+    texts = [f"word{i} text{i % 5}" for i in range(40)] + ["NA", "None"] * 2
+    frame = pd.DataFrame({"c": texts, "label": ["u", "v"] * 22})
+    file = tmp_path / "a.parquet"
+    frame.to_parquet(file)
+    X, prepared = features_of(file)
+    assert prepared.features == [f"c:text{i}" for i in range(5)]
+    found, notes = prepared.transform({"c": texts})
+    np.testing.assert_array_equal(found, X)
+    assert notes == []
+    source = {"file": str(file), "target": "label"}
+    _, described = normalise.normalise(sources.read(source, {}), {})
+    missing = "column 'c' has 4 values treated as missing: 'NA' (2), 'None' (2)"
+    assert described["notes"][0] == missing
+    assert "as a category" not in "".join(described["notes"])
 
 
 def test_codes_and_none_among_texts_are_read_in_new_rows_as_in_training(tmp_path):

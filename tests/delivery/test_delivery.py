@@ -348,8 +348,8 @@ def test_thresholds_and_intervals_are_for_their_tasks(tmp_path, task):
         "--threshold": "it is for two classes, and this ensemble is of "
         + ("3 classes" if task == "classification" else "a regression"),
         "--interval": "it is for predictions of numbers" if task == "classification" else
-        "an interval for a share of 0.9 needs 9 residuals of validation rows, and this ensemble "
-        "has 0; deliver it again",
+        "an interval for a share of 0.9 needs 9 validation rows (effective ones, if they have "
+        "weights), and this ensemble has 0; deliver it again",
     }  # fmt: skip
     for option, why in said.items():
         done = predict(folder, None, *arguments, option, "0.9")
@@ -369,10 +369,8 @@ def test_thresholds_and_intervals_are_for_their_tasks(tmp_path, task):
         np.testing.assert_allclose(found["upper"] - found["t"], 1.6)
         np.testing.assert_allclose(found["t"] - found["lower"], 1.6)
         done = predict(folder, None, *arguments, "--interval", "0.95")
-        assert (
-            "needs 19 residuals of validation rows, and this ensemble has 9; choose at most 0.9"
-            in (done.stderr)
-        )
+        assert "needs 19 validation rows " in done.stderr
+        assert "and this ensemble has 9; choose at most 0.9" in done.stderr
         for odd in ([0.2, 0.1], [-1.0], "x"):
             delivered_folder.write_manifest(folder, {**manifest, "residuals": odd})
             with pytest.raises(UserError, match=r"ensemble\.json"):

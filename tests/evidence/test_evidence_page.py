@@ -56,8 +56,24 @@ def test_differences_on_one_data_set_are_over_its_repeats():
     text = evidence_page.page(study, rows(own))
     assert "minus DivBO's, over 2 repeats; above 0: worse." in text
     assert "| RS | +11.00 | [-1.71, +23.71] | 2/0/0 | 1.41 | 16.33 |\n" in text
+    assert "All repeats have the same rows: these intervals are about repeated searches" in text
     once = {key: test for key, test in own.items() if key[1] == 0}
     assert "Differences" not in evidence_page.page({**study, "repeats": 1}, rows(once))
+
+
+def test_differences_on_one_data_set_with_several_splits_are_over_these():
+    """As above, but each split has two repeats, with the differences 9 and 11, and 10 and 14."""
+    study = {**STUDY, "datasets": ["d"], "repeats": 4}
+    study["split"] = {**STUDY["split"], "resample": 2}
+    higher = [0.09, 0.10, 0.11, 0.14]
+    own = {("d", r, "RS"): 0.2 + gap for r, gap in enumerate(higher)}
+    own |= {("d", r, "DivBO"): 0.2 for r in range(4)}
+    made = [{**row, "split": f"split-{int(row['repeat']) % 2}"} for row in rows(own)]
+    text = evidence_page.page(study, made)
+    assert "minus DivBO's, over 2 splits, each counting with its mean over its repeats;" in text
+    # Variances of repeats: 2 and 8, mean 5. Between splits 2, of which 5 / 2 comes from repeats.
+    assert "| RS | +11.00 | [-1.71, +23.71] | 2/0/0 | 1.41 | 16.33 | 0.00 | 2.24 |\n" in text
+    assert "Splits of a data set share rows, so these intervals are too narrow." in text
 
 
 def test_the_design_is_that_of_the_study():

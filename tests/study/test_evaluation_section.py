@@ -4,6 +4,7 @@ import pytest
 
 from ensemble_search.optimizers._brackets import Hyperband, SuccessiveHalving
 from ensemble_search.optimizers.bohb import ModelBasedHyperband
+from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.budget import Budget
 from ensemble_search.study import model
@@ -33,9 +34,13 @@ def test_folders_elsewhere_stay_as_they_are(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("budget", [{"fits": 3}, {"fits": 12}, {"fits": 20}, {"evaluations": 90}])
-@pytest.mark.parametrize("kind", [Hyperband, ModelBasedHyperband, SuccessiveHalving])
-def test_brackets_draw_as_many_configurations_as_a_search(kind, budget):
-    optimizer = kind()
+@pytest.mark.parametrize(
+    "optimizer",
+    [Hyperband(), ModelBasedHyperband(), SuccessiveHalving(), RandomSearch(),
+     RandomSearch(fidelities=[1 / 27, 1 / 9, 1 / 3, 1]), RandomSearch(fidelities=[1 / 3])],
+    ids=str,
+)  # fmt: skip
+def test_a_search_needs_as_many_configurations_as_it_evaluates(optimizer, budget):
     least = optimizer.minimum_evaluations
     limit = Budget(**budget, minimum=least)
     _, made = search(optimizer, ToySpace(), 250)

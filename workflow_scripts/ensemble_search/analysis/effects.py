@@ -65,10 +65,11 @@ def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.Dat
     (coverage 84 to 88 % with six). They are clipped to the possible differences: those of errors to
     ``most`` (see ``Losses.most``), those of ranks to 1 - k and k - 1 for k methods.
 
-    ``errors`` are mean errors, shape (data sets, methods). The result has a row per other method:
-    ``error`` and ``rank``, its mean minus that of ``method``; ``error_low``, ``error_high``,
-    ``rank_low``, ``rank_high``, the ends of the intervals, NaN with fewer than two data sets; and
-    ``detectable``, see :func:`detectable`, NaN if it exceeds ``most``.
+    ``errors`` are mean errors, shape (data sets, methods), or those of other units, such as the
+    repeats on one data set. The result has a row per other method: ``error`` and ``rank``, its mean
+    minus that of ``method``; ``error_low``, ``error_high``, ``rank_low``, ``rank_high``, the ends
+    of the intervals, NaN with fewer than two units; and ``detectable``, see :func:`detectable`, NaN
+    if it exceeds ``most``.
     """
     from scipy.special import stdtrit
 
@@ -89,8 +90,8 @@ def intervals(errors: pd.DataFrame, method: str, most: float = np.inf) -> pd.Dat
 def detectable(differences: np.ndarray) -> float:
     """Smallest mean difference that a two-sided t-test at 0.05 would find with 80 % probability.
 
-    The standard deviation of the ``differences``, one per data set, is assumed to be the true one.
-    NaN with fewer than two data sets, or if it is 0: a test is never certain to find a difference.
+    The standard deviation of the ``differences``, one per unit, is assumed to be the true one.
+    NaN with fewer than two units, or if it is 0: a test is never certain to find a difference.
     """
     n = len(differences)
     if n < 2 or round(deviation := float(np.std(differences, ddof=1)), DIGITS) == 0:
@@ -113,7 +114,7 @@ def by_chance(table: pd.DataFrame, shown: Sequence[str] = ("error",)) -> str:
     """Return how many of :func:`intervals` would exclude 0 by chance, and how many do.
 
     All intervals of the kinds that are ``shown``, ``error`` or ``rank``, count, except those
-    without width, of a difference that is the same on all data sets. The sentence is empty without
+    without width, of a difference that is the same for all units. The sentence is empty without
     any interval.
     """
     ends = [(table[f"{name}_low"], table[f"{name}_high"]) for name in shown]

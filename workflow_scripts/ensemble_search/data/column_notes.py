@@ -88,7 +88,10 @@ def _varies(kind: str, present: "pd.Series") -> bool:
 
 def _look_at_categories(column: Column, present: "pd.Series", distinct: int) -> None:
     counts = present[present.isin(MISSING)].value_counts()
-    if len(counts):
+    use, unread = prepare.use_of(present, column.asked), _unread(column, present)
+    if len(counts) and use == "text":
+        column.note(f"has {as_missing(counts.to_dict())}")
+    elif len(counts):
         names = counted(counts.to_dict())
         one = f"has {names} as a category" if len(counts) == 1 else f"has {names}: one category"
         missing = len(present) < len(column.values)
@@ -98,7 +101,6 @@ def _look_at_categories(column: Column, present: "pd.Series", distinct: int) -> 
     elif not prepare.is_code(present) and (odd := _beside_two(present)):
         column.note(f"has {odd}; if it is a mistake, correct or clear it")
     among = f"{distinct} distinct among {len(present)} values, such as {short(present.iloc[0])}"
-    use, unread = prepare.use_of(present, column.asked), _unread(column, present)
     if use is None:
         use = "uuids" if present.str.fullmatch(UUID).all() else "names"
     if use != "categorical" or unread or distinct > prepare.MAX_CODES:

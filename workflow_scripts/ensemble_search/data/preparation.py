@@ -124,9 +124,12 @@ class Numbers(_Column):
 
     def shown(self, number: float) -> str:
         """Write a number of the feature that ``ends`` are about: as a date, if it is one."""
-        if self.kind == "date" or self.read == cells.DAYS:
-            return str(np.datetime64(math.floor(number), "D"))
-        return f"{number:.10g}"
+        dated = self.kind == "date" or self.read == cells.DAYS
+        if not dated or abs(number) > LATEST:
+            return f"{number:.10g}"
+        if number.is_integer():
+            return str(np.datetime64(int(number), "D"))
+        return str(np.datetime64(round(number * 24 * 60), "m")).replace("T", " ")
 
     @property
     def categorical(self) -> bool:  # type: ignore[override]
@@ -323,11 +326,11 @@ class Preparation:
             column = known[k]
             some, first = np.unique(own[outside[:, k], k], return_index=True)
             some = some[np.argsort(-beyond[outside[:, k], k][first], kind="stable")]
-            such = ", ".join(map(column.shown, some[:EXAMPLES].tolist()))
+            such = ", ".join(dict.fromkeys(map(column.shown, some[:EXAMPLES].tolist())))
             such += ", ..." * (len(some) > EXAMPLES)
             yield (
                 f"column '{column.name}': {_values(int(counts[k]))} {OUTSIDE}, "
-                f"{column.shown(low[k])} to {column.shown(high[k])}: {such}"
+                f"{column.shown(float(low[k]))} to {column.shown(float(high[k]))}: {such}"
             )
 
     def to_json(self) -> dict[str, Any]:

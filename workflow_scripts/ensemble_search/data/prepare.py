@@ -26,7 +26,6 @@ from ensemble_search.data.rows import PARTS, fold_numbers, split_rows, strata
 from ensemble_search.data.split import WEIGHTS, Inputs
 from ensemble_search.data.subsets import choose
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.names import NONE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -483,10 +482,10 @@ def typed(column: "pd.Series", kind: str) -> np.ndarray:
     import pandas as pd
 
     match kind:
-        case "categorical" | "text":
-            # In texts, unlike in categories, the word None is missing, as it is in new rows.
-            given = column.notna() & ((column != NONE) | (kind == "categorical"))
-            return column.astype(object).where(given, None).to_numpy()
+        case "categorical":
+            return column.astype(object).where(column.notna(), None).to_numpy()
+        case "text":  # words such as None are categories, but missing in texts, as in new rows
+            return column.astype(object).mask(column.map(is_missing), None).to_numpy()
         case "date":
             return column.to_numpy("datetime64[us]")
         case "boolean":

@@ -282,11 +282,10 @@ def dates(words: Sequence[str], weights: np.ndarray, months: float = 1) -> list[
 
     2020-12-31 (or with slashes), 31.12.2020, 31/12/2020, 12/31/2020, the same with hyphens or with
     two-digit years (69 is 1969, 68 is 2068); 31 Dec 2020, Dec 31, 2020, 31. Dezember 2020; times
-    after a space or T,
-    such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. The first form may be
-    among the others. Times with an offset are converted to UTC. Months of 1800 to 2199, such as
-    2020-12, become their first days if they are at least the share ``months``, by default all:
-    single ones may be anything.
+    after a space or T, such as 13:45 or 13:45:10.5, with or without Z or +01:00, or 1:45 PM. The
+    first form may be among the others. Times with an offset are converted to UTC. Months of 1800 to
+    2199, such as 2020-12, become their first days if they are at least the share ``months``, by
+    default all: single ones may be anything.
 
     The other parameters and the result are as in :func:`numbers`.
     """

@@ -76,6 +76,7 @@ def residuals(gaps: np.ndarray, weights: np.ndarray = UNWEIGHTED) -> np.ndarray:
 
     At most ``MOST_RESIDUALS``, a random sample, which gives as good an interval. With weights,
     quantiles of their weighted distribution, as many as the effective number of rows (Kish, 1965).
+    Intervals are too narrow if a few rows have most of the weight.
 
     ``gaps`` are the residuals of rows that no member was fitted on, ``weights`` their weights
     (default: equal), of shape (n_samples,).

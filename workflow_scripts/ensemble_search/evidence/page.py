@@ -22,6 +22,14 @@ NAMES = {
     "centre": "squared distance to the centre, log10",
     "origin": "squared distance to the origin, log10",
 }
+#: What differences over the parts of one data set are about, by part.
+ONE_DATA_SET = {
+    "split": "Splits of a data set share rows, so these intervals are too narrow. ",
+    "repeat": (
+        "All repeats have the same rows: these intervals are about repeated searches on them, not "
+        "about other rows. "
+    ),
+}
 
 
 def write(folder: Path, study: Mapping[str, Any], rows: list[dict[str, str]]) -> None:
@@ -212,7 +220,7 @@ def _errors(
             [
                 [
                     name,
-                    *(f"{n:g}" for n in counts.loc[name]),
+                    *(f"{n:.0f}" for n in counts.loc[name]),
                     *(f"{v:.{shown.digits}f}" for v in errors.loc[name]),
                 ]
                 for name in errors.index
@@ -231,15 +239,17 @@ def _differences(
 ) -> list[str]:
     """Compare the methods; ``tests`` has an index that begins with dataset, split and repeat.
 
-    Over data sets or, if there is only one, over its repeats.
+    Over data sets or, if there is only one, over its splits, or the repeats of its only split.
     """
-    one = tests.index.unique("dataset").size == 1
-    errors = tests.groupby(level="repeat" if one else "dataset", sort=False).mean()
-    units = "repeats" if one else "data sets"
-    over = f"{len(errors)} {units}" + ("" if one else f", each counting with its mean over {text}")
+    level = next(name for name in tests.index.names if tests.index.unique(name).size > 1)
+    errors = tests.groupby(level=level, sort=False).mean()
+    units = components.LEVELS[level]
+    over = f"{len(errors)} {units}"
+    if level != "repeat":
+        over += f", each counting with its mean over {text}"
     found = effects.intervals(errors, reference, shown.most)
     parts = components.deviations(tests, reference)
-    parts = parts.iloc[:, : 0 if one or len(parts.columns) == 1 else None]
+    parts = parts.iloc[:, : len(parts.columns) if len(parts.columns) > 1 else 0]
     levels = [components.LEVELS[level] for level in parts.columns]
     equal = (errors[found.index].sub(errors[reference], axis=0) == 0).all()
     # Intervals without width would claim perfect power.
@@ -272,7 +282,7 @@ def _differences(
         f"{units} with a higher, equal and lower {shown.title}; standard deviation over the "
         f"{units}; and the smallest true difference that this study would detect with "
         f"{100 * effects.POWER:g} % power (two-sided, at 5 %{impossible}). "
-        f"{about_parts if levels else ''}{effects.by_chance(found)}",
+        f"{about_parts if levels else ''}{ONE_DATA_SET.get(level, '')}{effects.by_chance(found)}",
         "",
         *markdown(
             ["method", "difference", "95 % interval", "+/=/−", "sd", "detectable", *levels], rows

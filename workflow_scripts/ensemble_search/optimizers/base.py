@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from ensemble_search.problems.base import Problem
 from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime.names import OK
+from ensemble_search.runtime.shares import TOLERANCE
 from ensemble_search.spaces.base import Configuration, Space
 
 #: Status of an observation without a result yet.
@@ -201,11 +203,12 @@ class Optimizer(BaseModel, ABC):
         Parameters
         ----------
         evaluations
-            As in :meth:`planned`.
+            Evaluations per search; None if the budget is in another unit.
         fits
             Full fits per search; None if the budget is in another unit.
         """
-        return -(-(evaluations or self.minimum_evaluations) // len(self.shares))
+        least = (evaluations or self.minimum_evaluations) / len(self.shares)
+        return ceil(max(least, ((fits or 0) - TOLERANCE) / sum(self.shares)))
 
     def check_space(self, space: Space) -> None:
         """Reject a space that the optimizer cannot search.

@@ -27,7 +27,7 @@ from ensemble_search.problems.regression import Regression
 from ensemble_search.runtime.errors import UserError, one_line
 from ensemble_search.runtime.files import Unusable, read_json, sha256
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
-from ensemble_search.runtime.plugins import nearest
+from ensemble_search.runtime.plugins import similar
 
 MANIFEST, PREPARATION, PROGRAM = "ensemble.json", "preparation.json", "predict.py"
 #: Importance of columns, measured for the card.
@@ -397,8 +397,9 @@ class _Delivered:
         missing = [name for name in self.preparation.names if name not in columns]
         if missing:
             more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-            near = nearest(missing[0], [*map(str, columns)])
-            more += f" ({near})" * near.startswith("did")
+            others = [str(name) for name in columns if name not in self.preparation.names]
+            near = similar(missing[0], others)
+            more += f" (did you mean '{near}'?)" if near else ""
             raise InvalidRows(
                 f"there is no column '{missing[0]}'{more}; the ensemble needs "
                 f"{', '.join(map(str, self.preparation.names))}"
@@ -615,8 +616,8 @@ class DeliveredRegressor(_Delivered):
             least = math.ceil(coverage / (1 - coverage) - 1e-9)
             most = math.floor(1e4 * n / (n + 1)) / 1e4
             raise InvalidRows(
-                f"an interval for a share of {coverage:g} needs {least} residuals of validation "
-                f"rows, and this ensemble has {n}; "
+                f"an interval for a share of {coverage:g} needs {least} validation rows (effective "
+                f"ones, if they have weights), and this ensemble has {n}; "
                 + (f"choose at most {most:g}" if n else "deliver it again")
             )
         return self._residuals[place - 1]

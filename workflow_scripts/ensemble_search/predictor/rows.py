@@ -263,9 +263,9 @@ def _places(path: Path, header: list[str], names: list[str], titled: str = "") -
     if missing:
         columns = "column" if len(missing) == 1 else "columns"
         quoted = ", ".join(f"'{name}'" for name in missing)
-        raise UserError(
-            f"--input: '{path}' has no {columns} {quoted}; {nearest(missing[0], header)}"
-        )
+        others = [name for name in header if name not in found.values()]
+        near = nearest(missing[0], header, others)
+        raise UserError(f"--input: '{path}' has no {columns} {quoted}; {near}")
     for name in found.values():
         if header.count(name) > 1:
             raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")

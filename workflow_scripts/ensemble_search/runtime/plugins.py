@@ -228,15 +228,17 @@ def _found(value: Any) -> str:
     return str(value)
 
 
-def nearest(word: str, known: Sequence[str]) -> str:
+def nearest(word: str, known: Sequence[str], free: Sequence[str] | None = None) -> str:
     """Suggest the most similar known word, or list the known words (at most 20).
 
-    Both for a short word, such as ``b0``, if half its characters are equal.
+    Both for a short word, such as ``b0``, if half its characters are equal. ``free`` are the known
+    words that may be suggested; by default, all.
     """
-    if near := similar(word, known):
+    free = known if free is None else free
+    if near := similar(word, free):
         return f"did you mean '{near}'?"
     listed = ", ".join(map(str, known[:20])) + (", ..." if len(known) > 20 else "")
-    near = similar(word, known, 0.5) if len(str(word)) <= SHORT else None
+    near = similar(word, free, 0.5) if len(str(word)) <= SHORT else None
     return (f"did you mean '{near}'? " if near else "") + f"known: {listed or 'none'}"
 
 

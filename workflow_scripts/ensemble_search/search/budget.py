@@ -55,16 +55,14 @@ class Budget:
 
         Raises UserError if the optimizer needs more.
         """
-        fidelities = len(optimizer.shares)
-        whole = self.evaluations or (self.fits if fidelities == 1 else None)
-        needed = optimizer.configurations(whole, self.fits)
+        needed = optimizer.configurations(self.evaluations, self.fits)
         if needed > configurations:
             lower = f"lower budget.{self.unit}, or " if self.evaluations or self.fits else ""
             raise UserError(
                 f"the table '{table}' has {configurations} configurations for this search, which "
                 f"needs {needed}; {lower}enlarge the table"
             )
-        return replace(self, most=configurations * fidelities)
+        return replace(self, most=configurations * len(optimizer.shares))
 
     def allows(self, started: Sequence[float]) -> bool:
         """Whether another evaluation may start after those with these fidelities."""

@@ -8,6 +8,7 @@ import pandas as pd
 
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.load import Results
+from ensemble_search.analysis.verdict import p_value
 from ensemble_search.papers import printed
 from ensemble_search.papers.boasf import checks
 from ensemble_search.papers.variants import PARTS, scope
@@ -147,7 +148,7 @@ def outcomes(lines: pd.DataFrame) -> list[list[str]]:
     """
 
     def text(counts: dict[str, int]) -> str:
-        return f"{'/'.join(map(str, counts.values()))}: {checks.sign_test(counts):.3f}"
+        return f"{'/'.join(map(str, counts.values()))}: {p_value(checks.sign_test(counts))}"
 
     lines = lines.assign(ours=lines["ours"].round(ranks.DIGITS)).round(DIGITS)
     wide = lines.pivot(index="dataset", columns="method", values=["ours", *_hours()])

@@ -93,8 +93,7 @@ def configurations(study: "Study", name: str) -> int:
         if signals.caused(error):
             raise
         return 0
-    whole = budget.whole if made.shares == WHOLE else budget.evaluations
-    return made.configurations(whole, budget.fits)
+    return made.configurations(budget.evaluations, budget.fits)
 
 
 def lacking(study: "Study", fidelities: Collection[float]) -> Iterator[tuple[str, str]]:
