@@ -190,6 +190,16 @@ def test_the_first_tenth():
     assert decided.decide(rule, made)[1]["units"].item() == 2
 
 
+def test_twice_the_seconds_of_fitting_and_suggesting_are_a_difference_of_one():
+    rule = Decide(column="seconds", lower=["DivBO"], higher=["RS"])
+    made = rows([0.0, 0.0])
+    for row in made:
+        row["cpu_seconds"], row["suggest_seconds"] = {"RS": ("5", "3")}.get(
+            row["method"], ("1", "3")
+        )
+    assert decided.decide(rule, made)[1]["difference"].item() == pytest.approx(1)
+
+
 def test_iterations_to_the_higher_one_of_two_final_losses():
     """DivBO ends lower: it reaches RS's 0.2 at 16, and RS itself at 64."""
     rule = Decide(column="reached", lower=["DivBO"], higher=["RS"])

@@ -128,6 +128,9 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
         values = evidence.tenths(table)[0]
     elif column == "test_divisions":
         values = pd.Series([_mean(losses) for losses in table[column]], table.index)
+    elif column == "seconds":
+        parts = table[["cpu_seconds", "suggest_seconds"]].apply(pd.to_numeric)
+        values = np.log2(parts.sum(axis=1))
     elif column == "reached":
         values = table["validation_curve"].where(table["validation_curve"] != "")
     else:

@@ -48,6 +48,7 @@ COLUMNS = {
     "member_error": "{loss} of members",
     "suggested_error": "{loss} of suggestions",
     "reached": "log2 of iterations",
+    "seconds": "log2 of seconds to fit (CPU) and suggest",
     "minimum_diversity": "minimum diversity",
     "updates_100": "improvements in 100 iterations",
     "updates_50": "improvements in 50 iterations",

@@ -13,9 +13,10 @@ class Decide(Part):
     #: Column by which methods are compared. ``validation_100``: the lowest validation loss up to
     #: iteration 100; ``test_1``: the test loss after a tenth of the budget; ``reached``: log2 of
     #: the iterations to the higher of two methods' final validation losses, which both reach, so
-    #: that a difference of 1 means twice as many iterations; ``test_divisions``: the mean over all
-    #: divisions of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``,
-    #: ``centre``, ``origin``.
+    #: that a difference of 1 means twice as many iterations; ``seconds``: log2 of the CPU seconds
+    #: to fit and the wall-clock seconds to suggest; ``test_divisions``: the mean over all divisions
+    #: of the held-out rows. Columns of ``evidence.measured``: ``tau``, ``discrepancy``, ``centre``,
+    #: ``origin``.
     column: Literal[
         "test",
         "test_1",
@@ -23,6 +24,7 @@ class Decide(Part):
         "validation",
         "validation_100",
         "reached",
+        "seconds",
         "minimum_diversity",
         "updates_100",
         "updates_50",
