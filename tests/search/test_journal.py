@@ -4,12 +4,17 @@ import errno
 import json
 import multiprocessing
 import os
+import re
 import shutil
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from ensemble_search.evaluation.base import Evaluation
+from ensemble_search.metrics.error import Error
+from ensemble_search.problems.classification import CLASSIFICATION
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import write_rows
 from ensemble_search.runtime.names import PARTS, PREDICTIONS
@@ -18,6 +23,22 @@ from ensemble_search.search.journal import Journal, Record, differences
 from support.made_journal import FINGERPRINT, SHAPES, equal, record
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf"), -0.5, "0.5", None])
+def test_a_loss_that_is_no_loss_is_rejected(loss):
+    class Odd(Error):
+        title = "odd"
+
+        def loss(self, labels, predictions, weights=None):
+            return loss
+
+    problem = replace(CLASSIFICATION, metric=Odd())
+    predictions = np.full((4, 1), 0.5, dtype=np.float32)
+    found = Evaluation("ok", predictions, predictions, 1.0, 1.0, 0.1, 1.0, "", "")
+    said = re.escape(f"metric 'odd': its loss is {loss!r}; it must be a finite number of 0 or more")
+    with pytest.raises(UserError, match=said):
+        Record.of({}, found, np.zeros(4, dtype=int), problem)
 
 
 @pytest.fixture

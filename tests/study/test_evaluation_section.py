@@ -85,6 +85,28 @@ def test_a_table_must_have_what_brackets_draw(budget, least):
     model.check(elsewhere)
 
 
+@pytest.mark.parametrize("optimizer", ["hyperband", "bohb", "successive-halving"])
+def test_fits_must_cover_the_first_bracket(optimizer):
+    """27, 9, 3 and 1 evaluations, each of which take one full fit together."""
+    content = replayed({"fits": 3}, 400)
+    content["searches"] = {name: {"optimizer": optimizer} for name in content["searches"]}
+    with pytest.raises(UserError) as caught:
+        model.check(content)
+    assert "study: budget.fits: 3 is below what search 'random' needs, 4" in caught.value.problems
+    model.check(content | {"budget": {"fits": 4}})
+
+
+def test_a_search_of_a_method_must_fit_on_all_rows():
+    content = replayed({"fits": 12}, 400)
+    content["searches"]["random"]["fidelities"] = ["1/9", "1/3"]
+    said = "study: searches.random: its fidelities, 1/9, 1/3, lack all rows; add 1"
+    with pytest.raises(UserError) as caught:
+        model.check(content)
+    assert caught.value.problems == (said,)
+    del content["methods"]["random"]
+    model.check(content)
+
+
 def test_too_few_fits_for_boasf_are_called_fits():
     content = replayed({"fits": 48}, 400)
     content["searches"]["random"] = {"optimizer": "boasf"}

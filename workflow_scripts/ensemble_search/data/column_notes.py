@@ -33,6 +33,8 @@ MOST_ALIKE = 1000
 PAIRS = 3
 # With fewer rows, distinct numbers need not be row numbers.
 ROW_IDS = 10
+#: Maximum number of words of a number or date with its unit, such as 12. Januar 2020.
+MOST_PARTS = 4
 #: Row numbers may lack some, such as those of rows without a target or of a test part.
 LACKING = 1.25
 UUID = r"\{?[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}\}?"
@@ -126,6 +128,7 @@ def _unread(column: Column, present: "pd.Series") -> str:
     name &= ~present.str.lower().str.match(f"(?:{_MONTHS})[a-zä]*[ -]")
     shapes = present.str.replace(r"\d+(?:[.,]\d+)?", "0", regex=True)
     few = shapes.nunique() <= max(readings.MONTHS.values())
+    few &= shapes.str.split().str.len() <= MOST_PARTS  # not sentences
     if ((figures > 0) & ((figures >= letters) | few) & ~name).mean() < NEARLY:
         return ""
     return f"; they look like numbers or dates: numbers are written as 1234.5, {DATES_ARE}"

@@ -45,7 +45,7 @@ class Metric(ABC):
     def loss(
         self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
-        """Return the loss of predictions.
+        """Return the loss of predictions, a finite number of 0 or more.
 
         Parameters
         ----------

@@ -98,6 +98,11 @@ class BracketOptimizer(Optimizer):
         """The size of the first bracket, which ends with a fit on all rows."""
         return sum(rung.size for rung in self.schedule[0])
 
+    @property
+    def minimum_fits(self) -> float:
+        """Those of the first bracket."""
+        return sum(rung.size * rung.fidelity for rung in self.schedule[0])
+
     def configurations(self, evaluations: int | None, fits: int | None = None) -> int:
         """Count those that the brackets begin with; failures in the brackets may take more."""
         spent, number, left = 0.0, 0, evaluations or self.minimum_evaluations

@@ -173,6 +173,11 @@ class Optimizer(BaseModel, ABC):
         return 1
 
     @property
+    def minimum_fits(self) -> float:
+        """The smallest budget in full fits; by default, the fewest that the evaluations take."""
+        return self.minimum_evaluations * min(self.shares)
+
+    @property
     def shares(self) -> tuple[float, ...]:
         """Every fidelity that a suggestion may have, ascending; by default, all rows only."""
         return (1.0,)

@@ -26,6 +26,7 @@ import json
 import math
 import os
 import re
+import reprlib
 import shutil
 import sys
 import time
@@ -33,6 +34,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, fields
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +115,11 @@ class Record:
             validation = problem.compress(evaluation.validation)
             test = problem.compress(evaluation.test)
             error = problem.metric.loss(labels, rounded(validation))
+            if not (isinstance(error, Real) and 0 <= error < math.inf):
+                raise UserError(
+                    f"metric '{problem.metric.title}': its loss is {reprlib.repr(error)}; it must "
+                    "be a finite number of 0 or more"
+                )
         measured = ("fit_seconds", "cpu_seconds", "predict_seconds", "memory_mb")
         named = ("status", "error_type", "message", "origin")
         return cls(

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from ensemble_search.runtime import plugins, signals
 from ensemble_search.runtime.errors import UserError
-from ensemble_search.runtime.shares import names, read
+from ensemble_search.runtime.shares import TOLERANCE, names, read
 from ensemble_search.search.budget import UNITS
 from ensemble_search.study.sections.base import check_planned, check_task, check_type, mistakes
 from ensemble_search.study.sections.methods import of_study as space_of
@@ -63,9 +63,15 @@ def make(study: "Study", name: str):
     least = made.minimum_evaluations
     check_type(least, int, where, f"{kind.__name__}.minimum_evaluations")
     check_type(made.modules, list[str], where, f"{kind.__name__}.modules")
-    if used and least > (evaluations or math.inf):
+    if used and 1 not in made.shares:
         raise UserError(
-            f"budget.{budget.unit}: {evaluations} is below what search '{name}' needs, {least}"
+            f"searches.{name}: its fidelities, {names(made.shares)}, lack all rows; add 1"
+        )
+    needed = made.minimum_fits if budget.fits else least
+    if used and needed > (budget.whole or math.inf) + TOLERANCE:
+        raise UserError(
+            f"budget.{budget.unit}: {budget.whole} is below what search '{name}' needs, "
+            f"{math.ceil(needed - TOLERANCE)}"
         )
     return made
 
