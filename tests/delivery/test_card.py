@@ -522,7 +522,8 @@ SAID = {
     "far": "The 95 % intervals of both do not overlap, so the test rows may also differ",
     "low": "which tends to be too low: it was selected on these rows",
     "groups": "They form 12 groups, one per 'patient', and the intervals reflect the sampling of g",
-    "weights": "Rows are weighted here, by class, at thresholds and in the calibration; counts",
+    "weights": "Rows are weighted here and in the calibration, by class, at thresholds; counts",
+    "amounts": "Rows are weighted here and in prediction intervals; counts are of rows.",
     "two": "average precision, F1 and thresholds is 'b'; to change it, search with POSITIVE=a "
     "(positive: a in",
     "other": """search with POSITIVE='it'"'"'s 5$$' (positive: it's 5$ in a study)""",
@@ -550,6 +551,8 @@ SAID = {
         ({"rows": "all", "unseen": False, "settings": {"train_rows": {"share": 0.5}}},
          {"two", "all", "fixed"}),
         ({"classes": [], "metric": "rmse", "validation": 0.5}, {"far", "kept", "again"}),
+        ({"classes": [], "metric": "rmse", "validation": 0.5, "weights": np.ones(120)},
+         {"amounts", "far", "kept", "again"}),
     ],
 )  # fmt: skip
 def test_what_the_quality_says(changes, expected, monkeypatch):

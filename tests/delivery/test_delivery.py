@@ -733,6 +733,12 @@ def test_limits_drop_members_and_select_again(root, tmp_path, delivered):
     assert not np.array_equal(  # fitted on other rows
         model.member_predictions(own.X_test)[0], once.member_predictions(own.X_test)[0]
     )
+    # Numbers in rows that the members were refitted on are not outside the training rows' range.
+    rows = np.concatenate([own.X_train, own.X_validation, own.X_test])
+    low, high = np.transpose([column.ends for column in model.preparation.columns])
+    assert np.array_equal(low, rows.min(axis=0)) and np.array_equal(high, rows.max(axis=0))
+    low, high = np.transpose([column.ends for column in once.preparation.columns])
+    assert np.array_equal(low, own.X_train.min(axis=0)) and not (high == rows.max(axis=0)).all()
     with pytest.raises(UserError, match="no member is within them; the cheapest have size_mb"):
         deliver(root, tmp_path / "e", limits={"size_mb": 1e-6})
 

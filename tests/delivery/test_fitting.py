@@ -106,7 +106,7 @@ def test_mistakes_in_arguments_cost_a_line(given, line, tmp_path, monkeypatch):
     [
         ({"cores": 0}, "cores: 0 is not between 1 and 1000"),
         ({"minutes": 0}, "minutes: '0' is not a positive number of minutes, up to 100000"),
-        ({"metric": "x"}, "no metric is called 'x'; known: .*"),
+        ({"metric": "x"}, "metric: no metric is called 'x'; known: .*"),
         ({"group": "z"}, "group: there is no column 'z'; known: a, b"),
         ({"columns": {"drop": None}}, "columns.drop: None is not a list of names, such as .*"),
         ({"columns": {"drop": "z"}}, "columns: drop: there is no column 'z'; known: a, b"),

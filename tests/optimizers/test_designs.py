@@ -260,7 +260,11 @@ def test_the_default_of_the_only_algorithm():
         ("bo design=sobol", "divbo", "design: a Sobol sequence needs a space without"),
         ("bo design=halton", "svm", "design"),
         ("k-bo design=k-dpp", "divbo", "design: must be random"),
-        ("rising-bandit", "svm", "optimizer: it divides .* 'svm' has a single learner"),
+        (
+            "rising-bandit",
+            "svm",
+            "optimizer: it is for spaces of several .* 'svm' has a single learner",
+        ),
         ("k-dpp sigma=0", "svm", "sigma"),
         ("k-dpp sigma=wide", "svm", "sigma"),
         ("k-dpp batch=0", "svm", "batch"),

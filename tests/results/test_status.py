@@ -505,6 +505,31 @@ def test_an_empty_log_on_a_full_disk_says_so(tmp_path, monkeypatch):
     assert "no space is left on the disk of" in job_logs.table([failure])[1]
 
 
+def test_the_reason_of_a_traceback_is_the_exception_and_the_authors_line(tmp_path):
+    log, script = tmp_path / "a.log", tmp_path / "mine.py"
+
+    def reason(code: str) -> str:
+        script.write_text(code)
+        with log.open("w") as file:
+            print("12:00 begins", file=file, flush=True)
+            subprocess.run([sys.executable, script], stderr=file, check=False)
+        return job_logs.reason(log)
+
+    odd = (
+        "import json\n"
+        "class Odd:\n"
+        "    def __repr__(self):\n"
+        "        raise ValueError('two lines:\\n  the second')\n"
+        "try:\n"
+        "    {}['first']\n"
+        "except KeyError:\n"
+        "    json.JSONDecoder(object_hook=lambda _: repr(Odd())).decode('{}')\n"
+    )
+    assert reason(odd) == f"{script}, line 4: ValueError: two lines: the second"
+    said = reason("import json\njson.loads('{')\n")
+    assert said.startswith(f"{script}, line 2: json.decoder.JSONDecodeError: Expecting")
+
+
 def test_the_table_of_failures(tmp_path):
     def failure(name, text=None, message=""):
         log = tmp_path / name

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 import subprocess
 import threading
 import time
@@ -298,15 +299,28 @@ def test_an_optimizer_that_plans_nothing_is_named(tmp_path):
     assert asked.calls == len(journal.records) == 2
 
 
-def test_an_optimizer_that_suggests_something_else_is_named(tmp_path):
+@pytest.mark.parametrize(
+    ("suggested", "why"),
+    [
+        ("knn", "suggests 'knn'; it must be a Suggestion"),
+        (None, "suggests None; it must be a Suggestion"),
+        (math.nan, "suggests a configuration whose why.score is nan; it must be a JSON value"),
+        (np.float32(1), r"suggests a configuration whose why.score is np.float32\(1.0\); it must"),
+    ],
+)
+def test_an_optimizer_that_suggests_something_else_is_named(suggested, why, tmp_path):
     class Talker(RandomSearch):
         def suggest(self, history, rng):
-            return "knn" if len(history) else super().suggest(history, rng)
+            made = super().suggest(history, rng)
+            if not len(history):
+                return made
+            known = suggested is None or isinstance(suggested, str)
+            return suggested if known else replace(made, why={"origin": "own", "score": suggested})
 
     asked = Clockwork()
     with (
         Journal(tmp_path / "j", {}, ((2, 1), (2, 1))) as journal,
-        pytest.raises(UserError, match="Talker: suggests 'knn'; it must be a Suggestion"),
+        pytest.raises(UserError, match=f"Talker: {why}"),
     ):
         run(
             Talker(), hostile_space.HostileSpace(), np.zeros(2, int), [asked], journal,

@@ -65,7 +65,7 @@ def test_the_positive_class_is_said_and_can_be_chosen(tmp_path):
 def test_scores_of_other_packages_are_named_as_losses(tmp_path, metric, said):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "1,bad\n2,good\n" * 9)
-    with pytest.raises(UserError, match=f"no metric is called {said}"):
+    with pytest.raises(UserError, match=f"^--metric: no metric is called {said}"):
         short.look_at(str(file), "y", metric)
 
 

@@ -9,7 +9,7 @@ import numbers
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -312,6 +312,18 @@ class Preparation:
         known = [c for c in self.columns if isinstance(c, Numbers) and c.ends]
         ends = np.reshape([c.ends for c in known], (-1, 2)).T
         return known, [places[c.name][c.measured] for c in known], ends
+
+    def widened(self, X: np.ndarray) -> "Preparation":
+        """Return this preparation with ranges of numbers that include those in more feature rows.
+
+        ``X`` are features of further rows that members are fitted on, of shape (n, p).
+        """
+        known, places, (low, high) = self._ends
+        own = X[:, places]
+        low, high = np.minimum(low, own.min(axis=0)), np.maximum(high, own.max(axis=0))
+        ends = dict(zip((c.name for c in known), np.transpose([low, high]).tolist(), strict=True))
+        columns = [replace(c, ends=ends[c.name]) if c.name in ends else c for c in self.columns]
+        return replace(self, columns=columns)
 
     def _far(self, X: np.ndarray) -> Iterator[str]:
         """Note numbers and dates far from those of the training rows: in other units, say."""

@@ -290,8 +290,10 @@ class Delivery:
     def finish(self, about: Mapping[str, Any]) -> None:
         """Write preparation, code, manifest and card, and check what users will load."""
         problem, folder, described = self.pool.problem, self.folder, self.described
-        shutil.copyfile(self.source.split / PREPARATION, folder / PREPARATION)
-        prepared, temperature = read_json(folder / PREPARATION), 1.0
+        prepared, temperature = read_json(self.source.split / PREPARATION), 1.0
+        fitted_on = chosen_rows(self.inputs, self.test_labels, self.settings["rows"]).X_train
+        preparation = Preparation.from_json(prepared).widened(fitted_on)
+        write_json(folder / PREPARATION, {**prepared, **preparation.to_json()})
         if self.settings["calibrate"]:
             found = problem.expand(self.members.predict(self.pool.predictions))
             weights = self.inputs.validation_weights
@@ -300,7 +302,7 @@ class Delivery:
             **{key: about[key] for key in ("study", "dataset", "method", "metric")},
             "task": problem.task,
             "target": prepared["target"],
-            "columns": Preparation.from_json(prepared).outline(),
+            "columns": preparation.outline(),
             **self._outputs(described),
             "combination": self.members.combination,
             "temperature": temperature,

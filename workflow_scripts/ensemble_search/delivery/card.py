@@ -20,6 +20,7 @@ from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.results import readers
 from ensemble_search.runtime.errors import UserError, number_of
+from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 #: Further columns are left out of the table of their importance.
 MOST_COLUMNS = 30
@@ -45,10 +46,14 @@ BY_PREPARATION = "the base preparation"
 #: Where the weights of rows are used, and where not.
 WEIGHTED = (
     "Rows are weighted by the column {}: in the fits of learners that accept weights, in the "
-    "losses and scores of search, selection and test, with their intervals, in the calibration, by "
-    "class, at thresholds, in prediction intervals and in the importance of columns. Imputation, "
-    "preprocessing, learners without weights, and row counts treat all rows alike."
+    "losses and scores of search, selection and test, with their intervals, {} and in the "
+    "importance of columns. Imputation, preprocessing, learners without weights, and row counts "
+    "treat all rows alike."
 )
+OF_TASK = {
+    CLASSIFICATION: "in the calibration, by class, at thresholds",
+    REGRESSION: "in prediction intervals",
+}
 ROWS_OF = {"train": "the training rows", "train+validation": "the training and validation rows",
            "all": "all rows"}  # fmt: skip
 
@@ -245,10 +250,8 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
             "others."
         )
     if tested.weights.size:
-        said.append(
-            "Rows are weighted here, by class, at thresholds and in the calibration; counts are of "
-            "rows."
-        )
+        task = CLASSIFICATION if tested.classes else REGRESSION
+        said.append(f"Rows are weighted here and {OF_TASK[task]}; counts are of rows.")
     rows = ROWS_OF[tested.manifest["rows"]] + (" except those train_rows left out" * bool(part))
     if tested.unseen:
         said.append(f"The tested members are the delivered ones, refitted on {rows}.")
@@ -660,7 +663,7 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
             + (f" The study trains on {part['share']:g} of the training rows (train_rows); "
                "the others are not counted here." if part else ""),
             f"{divided[0].upper()}{divided[1:]}.",
-            *([WEIGHTED.format(by["weight"])] if "weight" in by else []),
+            *([WEIGHTED.format(by["weight"], OF_TASK[manifest["task"]])] if "weight" in by else []),
         ],
         [Table(("class", "training", "validation", "test"), rows)] if rows else [],
     )  # fmt: skip

@@ -1,7 +1,10 @@
 """Reasons for failed jobs, from their logs, and a table of them."""
 
+import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +14,10 @@ from ensemble_search.runtime.errors import one_line
 FULL = 1_000_000
 #: Maximum number of failed jobs in a table.
 SHOWN = 40
+#: Begins a traceback; a call in it; files of Python and its packages.
+TRACEBACK = "Traceback ("
+CALL = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+)')
+OF_OTHERS = re.compile(r"/lib/python\d|^<")
 
 
 class Failure(NamedTuple):
@@ -24,11 +31,23 @@ class Failure(NamedTuple):
 
 
 def reason(log: Path) -> str:
-    """Return the error line at the end of a job's log; empty if there is none."""
+    """Return the error at the end of a job's log; empty if there is none.
+
+    Of a traceback, the exception in one line, after the place of its last call outside the
+    libraries.
+    """
     lines = _lines(log)
-    last = lines[-1] if lines else ""
-    failed = last.startswith("error: ") or any(line.startswith("Traceback (") for line in lines)
-    return last.removeprefix("error: ") if failed else ""
+    if lines and lines[-1].startswith("error: "):
+        return lines[-1].removeprefix("error: ")
+    begin = max((i for i, line in enumerate(lines, 1) if line.startswith(TRACEBACK)), default=None)
+    if begin is None:
+        return ""
+    calls = [*takewhile(lambda line: line.startswith("  "), lines[begin:])]
+    places = [match for line in calls if (match := CALL.match(line))]
+    own = [match for match in places if not OF_OTHERS.search(match["file"])]
+    where = "{}, line {}: ".format(*own[-1].group("file", "line")) if own else ""
+    said = [line.strip() for line in lines[begin + len(calls) :]]
+    return one_line(where.removeprefix(f"{Path.cwd()}{os.sep}") + " ".join(said))
 
 
 def table(failures: list[Failure]) -> list[str]:

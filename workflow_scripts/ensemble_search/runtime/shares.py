@@ -19,7 +19,7 @@ def read(value: Any) -> Any:
     try:
         return float(Fraction(value))
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"must be a number or a fraction such as 1/3, is '{value}'") from None
+        raise ValueError("must be a number or a fraction such as 1/3") from None
 
 
 def name(share: float) -> str:

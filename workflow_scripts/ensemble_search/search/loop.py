@@ -1,12 +1,14 @@
 """The search loop: suggest, evaluate, store."""
 
+import json
 import reprlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import count, islice
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +25,8 @@ from ensemble_search.search.journal import InMemory, Journal, Record
 from ensemble_search.search.observe import generator, observation
 from ensemble_search.spaces.base import Space
 
+_END = object()
+
 
 @dataclass(frozen=True)
 class _UnderWay:
@@ -32,6 +36,16 @@ class _UnderWay:
     suggest_seconds: float
     planned_after: int
     evaluation: Future[Evaluation]
+
+
+def _unstorable(why: Mapping[str, Any]) -> str:
+    """Describe the first reason for a suggestion that is no JSON value; empty if all are."""
+    for key, value in why.items():
+        try:
+            json.dumps(value, allow_nan=False)
+        except (TypeError, ValueError):
+            return f"{key} is {reprlib.repr(value)}"
+    return ""
 
 
 def run(
@@ -105,14 +119,14 @@ def run(
         if not budget.allows([*own, *(u.suggestion.fidelity for u in under_way)]):
             return False
         start = time.perf_counter()
-        suggestion = next(suggestions, None)
-        if suggestion is None:
+        suggestion = next(suggestions, _END)
+        if suggestion is _END:
             if under_way:
                 return False
             known = len(observations)
             suggestions = plan(known)
-            suggestion = next(suggestions, None)
-            if suggestion is None:
+            suggestion = next(suggestions, _END)
+            if suggestion is _END:
                 raise UserError(
                     f"{type(optimizer).__name__}: its plan after {known} evaluations is empty; "
                     "a plan must yield at least one suggestion"
@@ -121,6 +135,11 @@ def run(
             raise UserError(
                 f"{type(optimizer).__name__}: suggests {reprlib.repr(suggestion)}; it must be a "
                 "Suggestion"
+            )
+        if unstorable := _unstorable(suggestion.why):
+            raise UserError(
+                f"{type(optimizer).__name__}: suggests a configuration whose why.{unstorable}; "
+                "it must be a JSON value, and numbers must be finite"
             )
         seconds = time.perf_counter() - start
         evaluation = side_by_side.start(dict(suggestion.configuration), suggestion.fidelity)

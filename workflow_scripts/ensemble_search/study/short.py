@@ -112,6 +112,12 @@ def look_at(
     columns = columns or {}
     if len(by := [role for role in roles.OF_ROWS if role in columns and role != "weight"]) > 1:
         raise UserError(f"--{by[1]}: --{' and --'.join(by)} both divide the rows; keep one")
+    if metric and (instead := of_score(metric, "--metric=")):
+        raise UserError(f"--metric: no metric is called '{metric}'; {instead}")
+    try:
+        regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
+    except UserError as error:
+        raise UserError(f"--metric: {error}") from None
     drop = columns.get("drop", ())
     try:
         names = sources.check_file(file, target, drop)
@@ -131,9 +137,6 @@ def look_at(
         raise _of_options(error) from None
     labels = raw.frame[target].dropna()
     column = labels[~labels.isin(MISSING)]
-    if metric and (instead := of_score(metric, "--metric=")):
-        raise UserError(f"--metric: no metric is called '{metric}'; {instead}")
-    regression = metric is not None and plugins.load("metrics", metric).task == REGRESSION
     if not (regression or many_numbers(column)):
         column = labels  # words for missing values can be classes
     distinct = column.nunique()

@@ -67,8 +67,8 @@ def check_algorithms(space: Space, advice: str) -> None:
     """
     if not space.has_algorithms:
         raise UserError(
-            "optimizer: it divides the budget between the algorithms of a space, and "
-            f"'{space.name}' has a single learner; {advice}"
+            f"optimizer: it is for spaces of several algorithms, and '{space.name}' has a single "
+            f"learner; {advice}"
         )
 
 
