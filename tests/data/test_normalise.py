@@ -464,20 +464,28 @@ def test_rows_without_a_label_are_left_out_with_a_word():
 
 
 @pytest.mark.parametrize(
-    ("labels", "classes"),
+    ("labels", "classes", "read"),
     [
-        ([2, 10] * 3, {"10": 3, "2": 3}),
-        ([2.0, 10.0] * 3, {"10": 3, "2": 3}),
-        ([0.5, 1.5] * 3, {"0.5": 3, "1.5": 3}),
-        ([True, False] * 3, {"False": 3, "True": 3}),
-        (pd.Categorical(["z", "a"] * 3, categories=["z", "a", "unused"]), {"a": 3, "z": 3}),
-        (pd.Categorical([1, 2] * 3), {"1": 3, "2": 3}),
-        (["ä", "z"] * 3, {"z": 3, "ä": 3}),
+        ([2, 10] * 3, {"10": 3, "2": 3}, "numbers"),
+        ([2.0, 10.0] * 3, {"10": 3, "2": 3}, "numbers"),
+        (pd.array([2, 10] * 3, dtype="Int64"), {"10": 3, "2": 3}, "numbers"),
+        ([0.5, 1.5] * 3, {"0.5": 3, "1.5": 3}, None),
+        ([0, 2**53] * 3, {"0": 3, str(2**53): 3}, None),
+        ([True, False] * 3, {"False": 3, "True": 3}, "booleans"),
+        (pd.array([True, False] * 3, dtype="boolean"), {"False": 3, "True": 3}, "booleans"),
+        (pd.Categorical(["z", "a"] * 3, categories=["z", "a", "unused"]), {"a": 3, "z": 3}, None),
+        (pd.Categorical([1, 2] * 3), {"1": 3, "2": 3}, "numbers"),
+        (["1", "2"] * 3, {"1": 3, "2": 3}, None),
+        (pd.Categorical(["1", "2"] * 3), {"1": 3, "2": 3}, None),
+        ([True, "a"] * 3, {"True": 3, "a": 3}, None),
+        (["ä", "z"] * 3, {"z": 3, "ä": 3}, None),
     ],
 )
-def test_labels_are_text(labels, classes):
+def test_labels_are_text(labels, classes, read):
+    """And whether they are text of integers or booleans is known."""
     frame, described = run(x=range(6), y=labels)
     assert described["classes"] == classes
+    assert described["read"].get("y") == read
     assert list(described["classes"]) == sorted(classes)
     assert set(frame["y"]) == set(classes)
 
@@ -557,6 +565,7 @@ def test_classes_are_chosen_and_merged(kind):
     assert frame["y"].tolist() == ["0" if i % 5 == 0 else "2+1" for i in range(20) if i % 5 < 3]
     said = "8 rows left out because of the class: '3' (4), '4' (4)"
     assert said in described["notes"]
+    assert "y" not in described["read"]
     assert chosen([0, 1, 2, 3, 4], target)[0]["y"].tolist() == [str(i % 5) for i in range(20)]
 
 

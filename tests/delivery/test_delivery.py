@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
+from sklearn.metrics import accuracy_score
 from sklearn.utils.estimator_checks import (
     check_estimator_repr,
     check_estimator_tags_renamed,
@@ -26,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import predict as predict_script
 from ensemble_search import table_search
+from ensemble_search.data import sources
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.split import load_inputs
 from ensemble_search.delivery import (
@@ -204,6 +207,23 @@ def test_a_graph_that_cannot_be_is_a_note(root, tmp_path, monkeypatch):
     assert not (folder / "ensemble.onnx").exists()
     said = (folder / "card.html").read_text(encoding="utf-8")
     assert "Note: there is no ensemble.onnx: column &#39;a&#39; is text." in said
+
+
+@pytest.mark.parametrize("kind", [int, bool])
+def test_labels_are_predicted_as_they_are_in_the_table(kind, tmp_path, monkeypatch):
+    """So that scikit-learn's scores accept them; ONNX has their text."""
+    raw, labels = sources.read({"sklearn": "wine"}, {}), load_wine().target.astype(kind)
+    raw = replace(raw, frame=raw.frame.assign(**{raw.target: labels}))
+    monkeypatch.setattr(sources, "read", lambda *given: raw)
+    finished_study.make(tmp_path)
+    folder = deliver(tmp_path, tmp_path / "made", rows="all", onnx=True)
+    model = load_ensemble(folder)
+    assert model.classes_.tolist() == [*map(kind, range(kind(2) + 1))]
+    found = model.predict(FRAME)
+    assert accuracy_score(labels, found) == model.score(FRAME, labels) > 0.9
+    rows = onnx_ensemble.inputs(model.preparation, FRAME)
+    text, _ = onnx_ensemble.session((folder / "ensemble.onnx").read_bytes()).run(None, rows)
+    assert text.tolist() == [*map(str, found.tolist())]
 
 
 def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):

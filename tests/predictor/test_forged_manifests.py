@@ -140,6 +140,35 @@ def test_classes_are_what_predictions_say(classes, message, three_classes, monke
         load_ensemble(three_classes)
 
 
+@pytest.mark.parametrize(
+    ("classes", "labels", "expected"),
+    [
+        (["-1", "0", "12"], "numbers", np.array([-1, 0, 12])),
+        (["x", "False", "True"], "booleans", "KeyError: 'x'"),
+        (["-1", "0", "012"], "numbers", "not those of the members"),
+        (["-1", "0", "1e3"], "numbers", "invalid literal"),
+        (["-1", "0", "9" * 19], "numbers", "OverflowError"),
+        (["x", "y", "z"], "days", "KeyError: 'days'"),
+        (["x", "y", "z"], ["numbers"], "TypeError: "),
+    ],
+)
+def test_labels_have_the_type_of_the_target(classes, labels, expected, three_classes):
+    before = (three_classes / MANIFEST).read_bytes()
+    forged(three_classes, lambda m, p: m.update(classes=classes, labels=labels))
+    if isinstance(expected, str):
+        with pytest.raises(UserError, match=expected):
+            load_ensemble(three_classes)
+    else:
+        model = load_ensemble(three_classes)
+        assert model.classes_.dtype == expected.dtype
+        assert model.classes_.tolist() == expected.tolist()
+        rows = {name: column[:9] for name, column in delivered_folder.columns().items()}
+        predicted = model.predict(rows)
+        assert predicted.dtype == expected.dtype
+        assert model.score(rows, predicted) == model.score(rows, predicted.astype(str)) == 1
+    (three_classes / MANIFEST).write_bytes(before)
+
+
 @pytest.mark.parametrize("name", [MANIFEST, PREPARATION, "members/1/member.npz"])
 @pytest.mark.parametrize("kind", ["link", "link to nowhere", "folder", "pipe"])
 def test_what_is_no_file_is_not_called_missing(folder, tmp_path, name, kind):

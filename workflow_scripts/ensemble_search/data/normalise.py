@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import digits, prepare, readings, roles
-from ensemble_search.data.cells import is_blank, short
+from ensemble_search.data.cells import FROM_BOOLEANS, FROM_NUMBERS, is_blank, short
 from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
 from ensemble_search.data.kinds import Column, counted, in_words, listed, stands_for_missing, text
 from ensemble_search.data.rows import PARTS
@@ -104,6 +104,8 @@ def normalise(
         notes += [f"the target '{target}' {lost}" for lost in said]
     else:
         labels = _labels(frame[target], about)
+        if style := _written_as(frame[target]):
+            read[target] = style
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
         notes += _words(labels, target) + _twins(labels)
         _check_positive(positive, labels, about)
@@ -335,6 +337,19 @@ def _labels(target, what: str) -> "pd.Series":
             f"validation and test need {SMALLEST_CLASS} at least; merge or remove it"
         )
     return labels
+
+
+def _written_as(target: "pd.Series") -> str | None:
+    """Return what kind of values, other than text, the labels are text of: integers or booleans."""
+    import pandas as pd
+
+    values = pd.Series([*target.dropna().unique()])
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return FROM_BOOLEANS
+    if not pd.api.types.is_numeric_dtype(values.dtype):
+        return None
+    exact = (values % 1 == 0) & (values.abs() < digits.EXACT)
+    return FROM_NUMBERS if exact.all() else None
 
 
 def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":

@@ -145,9 +145,12 @@ def make_split(
         "by": {role: c["column"] for role, c in description.get("of_rows", {}).items()},
         "preparation": {"target": description["target"], **preparation.to_json()},
     }
+    style = description.get("read", {}).get(description["target"])
     if not len(classes):
         squares = (labels[rows["test"]] ** 2).tolist()
         made["target"] = {**scale, "test_square": math.fsum(squares) / len(squares)}
+    elif style:
+        made["labels"] = style
     return inputs, labels[rows["test"]], made
 
 

@@ -328,7 +328,8 @@ class Delivery:
 
     def _outputs(self, described: Mapping[str, Any]) -> dict[str, Any]:
         if self.pool.problem.task == CLASSIFICATION:
-            return {"classes": self.inputs.classes.tolist()}
+            labels = {"labels": described["labels"]} if "labels" in described else {}
+            return {"classes": self.inputs.classes.tolist(), **labels}
         found = {key: described["target"][key] for key in ("mean", "std")}
         gaps = self.pool.labels - self.members.predict(self.pool.predictions)[:, 0]
         residuals = calibration.residuals(gaps, self.inputs.validation_weights)

@@ -103,7 +103,8 @@ def fit(
     -------
     model
         Has ``predict``, ``predict_proba`` or ``predict_interval``, ``score``, ``explain``, ``save``
-        and ``folder``, which contains its page ``card.html``. Labels are text.
+        and ``folder``, which contains its page ``card.html``. Labels are integers or booleans if
+        the target's values are, else text.
 
     Raises
     ------

@@ -197,7 +197,7 @@ def _classes(graph: Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, t
         parts = [graph.double(graph.add("Equal", code, np.arange(n)[None])) for code in codes]
     combined = _weighted(graph, parts, ensemble.weights_)
     names = {kind: _free(ensemble, kind) for kind in (LABEL, PROBABILITIES)}
-    words = np.array(ensemble.classes_.tolist(), dtype=object)
+    words = np.array([*map(str, ensemble.classes_.tolist())], dtype=object)
     graph.add("Gather", words, _most_probable(graph, combined, n), output=names[LABEL])
     temperature = ensemble.manifest["temperature"]
     if temperature == 1:

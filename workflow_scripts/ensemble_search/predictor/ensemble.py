@@ -8,14 +8,14 @@ import importlib.metadata
 import math
 import shutil
 import warnings
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from numbers import Real
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.cells import word
+from ensemble_search.data.cells import FROM_BOOLEANS, FROM_NUMBERS, word
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
@@ -47,6 +47,11 @@ MOST_LETTERS = 2**22
 TEMPERATURES = 0.05, 20.0
 #: Maximum number of validation residuals, from which intervals are computed.
 MOST_RESIDUALS = 10_000
+#: How labels are read from their text, and their type, if they are not text themselves.
+LABELS: dict[str, tuple[Callable[[str], Any], type]] = {
+    FROM_NUMBERS: (int, np.int64),
+    FROM_BOOLEANS: ({"False": False, "True": True}.__getitem__, np.bool_),
+}
 PROBLEMS = {CLASSIFICATION: Classification(), REGRESSION: Regression()}
 
 
@@ -481,7 +486,7 @@ class DeliveredClassifier(_Delivered):
     Attributes
     ----------
     classes_
-        Labels, str, of shape (n_classes,).
+        Labels, of shape (n_classes,): int64 or bool if the target's values are, else str.
     """
 
     _estimator_type = "classifier"
@@ -497,10 +502,13 @@ class DeliveredClassifier(_Delivered):
             raise ValueError("the classes have too many letters")
         self.rows_ = min(self.rows_, max(1, stored.ENTRIES // max(1, longest)))
         self.classes_ = np.array(labels, dtype=str)
+        if (read := manifest.get("labels")) is not None:
+            of_text, dtype = LABELS[read]
+            self.classes_ = np.array([of_text(label) for label in labels], dtype)
         self._n_outputs = len(labels)
         seen = max(int(np.max(member.classes_)) for member in pipelines)
-        # NumPy drops trailing null characters.
-        whole = self.classes_.tolist() == labels and len(set(labels)) == len(labels)
+        # NumPy drops trailing null characters; 01 is an integer written otherwise.
+        whole = _texts(self.classes_).tolist() == labels and len(set(labels)) == len(labels)
         if not whole or self._n_outputs != seen + 1:
             raise ValueError("the classes are not those of the members")
 
@@ -514,7 +522,7 @@ class DeliveredClassifier(_Delivered):
         return self.probabilities(self._combined(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable labels, str, of shape (n_samples,)."""
+        """Return the most probable labels, as in ``classes_``, of shape (n_samples,)."""
         return self.classes_[predicted_labels(self._combined(X))]
 
     def score(self, X: Any, y: Any) -> float:
@@ -523,10 +531,10 @@ class DeliveredClassifier(_Delivered):
         ``y`` has labels as in the data, or as text, of shape (n_samples,). UserError if all are
         unknown.
         """
-        found = self.predict(X)
+        found, known = _texts(self.predict(X)), _texts(self.classes_)
         labels = np.array([word(label) for label in _labels(y, len(found)).tolist()], dtype=str)
-        if not np.isin(labels, self.classes_).any():
-            some = ", ".join(f"'{label}'" for label in self.classes_[:3])
+        if not np.isin(labels, known).any():
+            some = ", ".join(f"'{label}'" for label in known[:3])
             raise InvalidRows(f"y has no class of the ensemble, such as {some}: '{labels[0]}'")
         return float(np.mean(found == labels))
 
@@ -534,6 +542,10 @@ class DeliveredClassifier(_Delivered):
         """Extend combined predictions to all classes, and calibrate them."""
         found = PROBLEMS[CLASSIFICATION].expand(combined)
         return calibrated(found, self._temperature)
+
+
+def _texts(labels: np.ndarray) -> np.ndarray:
+    return np.array([*map(str, labels.tolist())], dtype=str)
 
 
 class DeliveredRegressor(_Delivered):
