@@ -104,8 +104,8 @@ def normalise(
         notes += [f"the target '{target}' {lost}" for lost in said]
     else:
         labels = _labels(frame[target], about)
-        if style := _written_as(frame[target]):
-            read[target] = style
+        if values := _written_as(frame[target]):
+            read[target] = values
         counts = {str(k): int(v) for k, v in labels.value_counts().sort_index().items()}
         notes += _words(labels, target) + _twins(labels)
         _check_positive(positive, labels, about)
