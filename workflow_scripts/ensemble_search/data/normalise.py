@@ -348,6 +348,7 @@ def _written_as(target: "pd.Series") -> str | None:
         return FROM_BOOLEANS
     if not pd.api.types.is_numeric_dtype(values.dtype):
         return None
+    values = values.astype("float64")
     exact = (values % 1 == 0) & (values.abs() < digits.EXACT)
     return FROM_NUMBERS if exact.all() else None
 
