@@ -1,4 +1,3 @@
-import ast
 import json
 import shlex
 
@@ -134,12 +133,15 @@ def test_a_positive_class_of_nearly_all_rows_is_noted(tmp_path):
         short.look_at(str(file), "y", None, positive=p).described["notes"] for p in (None, "ok")
     ]
     assert [any(note.startswith(said) for note in own) for own in notes] == [True, False]
-    # For make, shells and Python, values are in quotes.
-    file.write_text("x,y\n" + "1,ok\n" * 80 + "2,not-ok's\n" * 20)
+    # Each door writes the value its own way.
+    file.write_text("x,y\n" + "1,ok\n" * 80 + "2,5 $'s\n" * 20)
     note = short.look_at(str(file), "y", None).described["notes"][-1]
     value = note.partition("--positive=")[2].partition(" makes")[0]
-    assert shlex.split(value) == [ast.literal_eval(value)] == ["not-ok's"]
-    assert f", positive={value} makes" in doors.written(note, "python")
+    assert shlex.split(value) == ["5 $'s"]
+    made = {door: doors.written(note, door).partition("found, ")[2] for door in doors.DOORS}
+    assert made["python"].startswith("""positive="5 $'s" makes it""")
+    assert made["shell"].startswith(f"--positive={value} makes it")
+    assert made["make"].startswith(f"POSITIVE={value.replace('$', '$$')} makes it")
 
 
 def test_numbers_with_a_stray_word_are_no_classes(tmp_path):

@@ -19,8 +19,10 @@ DOOR = "ENSEMBLE_SEARCH_DOOR"
 OPTIONS = ("data", "target", "minutes", "metric", "cores", "name", "group", "time", "fold",
            "weight", "test", "columns", "positive")  # fmt: skip
 IN_MAKE, IN_PYTHON = {"name": "ENSEMBLE"}, {"data": "frame"}
+#: A text as quoted for a shell.
+QUOTED = """'[^']*'(?:"'"'[^']*')*"""
 #: An option, perhaps with a value; and a key of a study with its value.
-OPTION = re.compile(rf"(?<![\w-])--({'|'.join(OPTIONS)})(?![\w-])(?:=([\w.]*\w))?")
+OPTION = re.compile(rf"(?<![\w-])--({'|'.join(OPTIONS)})(?![\w-])(?:=({QUOTED}|[\w.]*\w))?")
 KEY = re.compile(r"'?\b(columns|metric): (\{[^{}]*\}|(?<='metric: )[\w-]+)'?")
 
 
@@ -67,5 +69,10 @@ def written(text: str, door: str) -> str:
         return write(name, value)
 
     write = DOORS[door]
-    text = OPTION.sub(lambda found: write(found[1], found[2]), text)
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found[1], found[2]
+        return write(name, shlex.split(value)[0] if value else None)
+
+    text = OPTION.sub(option, text)
     return KEY.sub(key, text)

@@ -214,7 +214,7 @@ def look_at(
         what += f" ('{positive or known[1]}' is the positive one)"
         other, rows = known[0], described["rows"]
         if positive is None and (count := described["classes"][known[1]]) >= MOSTLY_POSITIVE * rows:
-            quoted = other.replace("'", "'\"'\"'")  # for a shell; Python reads it the same way
+            quoted = other.replace("'", "'\"'\"'")  # for a shell
             described["notes"].append(
                 f"the positive class, '{known[1]}', has {count} of {rows} rows: if '{other}' is to "
                 f"be found, --positive='{quoted}' makes it the positive one"
