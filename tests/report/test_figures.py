@@ -27,7 +27,7 @@ def test_iterations_are_whole():
         curve_figures.rank_lines(curves, methods, look, ERROR),
         curve_figures.error_panel(curves, methods, look, "test", ERROR),
         curve_figures.suggest_lines(curves, methods, look),
-        charts.gap_lines(curves, methods, look, ERROR),
+        charts.gap_lines(curves, methods, look, ERROR, "iteration"),
     ):
         (axes,) = figure.axes
         assert axes.get_xlabel() == "iteration"

@@ -325,8 +325,11 @@ def test_suggested_learners_by_hand():
     columns = ["dataset", "search", "repeat", "error", "fidelity"]
     rows = [("d", "bo", 0, 0.1, 1.0), ("d", "bo", 0, nan, 1.0), ("d", "bo", 0, 0.3, 1.0)]
     rows += [("d", "bo", 1, 0.8, 1.0), ("e", "bo", 0, nan, 1.0)]
-    rows += [("d", "bo", 1, 0.9, 0.5), ("f", "bo", 0, 0.4, 0.5)]  # on half the rows
-    table = suggested_learners.errors(pd.DataFrame(rows, columns=columns))
+    # Those on all rows are the best of those on half the rows.
+    rows += [("d", "halving", 1, 0.9, 0.5), ("d", "halving", 0, 0.4, 1.0)]
+    observations = pd.DataFrame(rows, columns=columns)
+    assert suggested_learners.promoting(observations) == ["halving"]
+    table = suggested_learners.errors(observations)
     row = table.iloc[0]
     assert (len(table), row["learners"], row["repeats"]) == (1, 3, 2)
     assert row[["mean", "std"]].tolist() == pytest.approx([0.4, np.std([0.1, 0.3, 0.8], ddof=1)])

@@ -526,6 +526,11 @@ def test_the_reason_of_a_traceback_is_the_exception_and_the_authors_line(tmp_pat
         "    json.JSONDecoder(object_hook=lambda _: repr(Odd())).decode('{}')\n"
     )
     assert reason(odd) == f"{script}, line 4: ValueError: two lines: the second"
+    odd = odd.replace("raise", "sys.path.append(scripts); import space; space.fail(); raise")
+    (tmp_path / "workflow_scripts").mkdir()
+    (tmp_path / "workflow_scripts/space.py").write_text("def fail():\n    {}['second']\n")
+    odd = f"import sys; scripts = {str(tmp_path / 'workflow_scripts')!r}\n{odd}"
+    assert reason(odd) == f"{script}, line 5: KeyError: 'second'"
     said = reason("import json\njson.loads('{')\n")
     assert said.startswith(f"{script}, line 2: json.decoder.JSONDecodeError: Expecting")
 

@@ -302,20 +302,27 @@ def test_an_optimizer_that_plans_nothing_is_named(tmp_path):
 @pytest.mark.parametrize(
     ("suggested", "why"),
     [
-        ("knn", "suggests 'knn'; it must be a Suggestion"),
-        (None, "suggests None; it must be a Suggestion"),
-        (math.nan, "suggests a configuration whose why.score is nan; it must be a JSON value"),
-        (np.float32(1), r"suggests a configuration whose why.score is np.float32\(1.0\); it must"),
+        (lambda made: "knn", "suggests 'knn'; it must be a Suggestion"),
+        (lambda made: None, "suggests None; it must be a Suggestion"),
+        (
+            lambda made: replace(made, why={"origin": "own", "score": math.nan}),
+            "suggests a configuration whose why.score is nan; it must be a JSON value",
+        ),
+        (
+            lambda made: replace(made, why={"score": np.float32(1)}),
+            r"suggests a configuration whose why.score is np.float32\(1.0\); it must",
+        ),
+        (
+            lambda made: replace(made, configuration={**made.configuration, "behaviour": "sleep"}),
+            "suggests what is not in the space '.*': the space has no hyperparameter 'behaviour'",
+        ),
     ],
 )
 def test_an_optimizer_that_suggests_something_else_is_named(suggested, why, tmp_path):
     class Talker(RandomSearch):
         def suggest(self, history, rng):
             made = super().suggest(history, rng)
-            if not len(history):
-                return made
-            known = suggested is None or isinstance(suggested, str)
-            return suggested if known else replace(made, why={"origin": "own", "score": suggested})
+            return suggested(made) if len(history) else made
 
     asked = Clockwork()
     with (

@@ -14,10 +14,10 @@ from ensemble_search.runtime.errors import one_line
 FULL = 1_000_000
 #: Maximum number of failed jobs in a table.
 SHOWN = 40
-#: Begins a traceback; a call in it; files of Python and its packages.
+#: Begins a traceback; a call in it; files of Python and its packages; folder of the project's.
 TRACEBACK = "Traceback ("
 CALL = re.compile(r'  File "(?P<file>.*)", line (?P<line>\d+)')
-OF_OTHERS = re.compile(r"/lib/python\d|^<")
+OF_OTHERS, OF_PROJECT = re.compile(r"/lib/python\d|^<"), "workflow_scripts"
 
 
 class Failure(NamedTuple):
@@ -33,8 +33,8 @@ class Failure(NamedTuple):
 def reason(log: Path) -> str:
     """Return the error at the end of a job's log; empty if there is none.
 
-    Of a traceback, the exception in one line, after the place of its last call outside the
-    libraries.
+    Of a traceback, the exception in one line, after the place of its last call in a part from
+    outside or, without one, in the project.
     """
     lines = _lines(log)
     if lines and lines[-1].startswith("error: "):
@@ -44,7 +44,8 @@ def reason(log: Path) -> str:
         return ""
     calls = [*takewhile(lambda line: line.startswith("  "), lines[begin:])]
     places = [match for line in calls if (match := CALL.match(line))]
-    own = [match for match in places if not OF_OTHERS.search(match["file"])]
+    ours = [match for match in places if not OF_OTHERS.search(match["file"])]
+    own = [match for match in ours if OF_PROJECT not in Path(match["file"]).parts] or ours
     where = "{}, line {}: ".format(*own[-1].group("file", "line")) if own else ""
     said = [line.strip() for line in lines[begin + len(calls) :]]
     return one_line(where.removeprefix(f"{Path.cwd()}{os.sep}") + " ".join(said))

@@ -4,7 +4,7 @@ import json
 import reprlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from itertools import count, islice
@@ -23,9 +23,9 @@ from ensemble_search.runtime.names import GIVEN
 from ensemble_search.search.budget import Budget
 from ensemble_search.search.journal import InMemory, Journal, Record
 from ensemble_search.search.observe import generator, observation
-from ensemble_search.spaces.base import Space
+from ensemble_search.spaces.base import Configuration, Space
 
-_END = object()
+_END: Any = object()
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,28 @@ class _UnderWay:
     """A started evaluation that has not been stored yet."""
 
     suggestion: Suggestion
+    configuration: Configuration
     suggest_seconds: float
     planned_after: int
     evaluation: Future[Evaluation]
 
 
-def _unstorable(why: Mapping[str, Any]) -> str:
-    """Describe the first reason for a suggestion that is no JSON value; empty if all are."""
-    for key, value in why.items():
+def _checked(suggestion: Any, suggests: str, space: Space) -> Configuration:
+    """Return the configuration; if it is invalid, raise a UserError that begins with `suggests`."""
+    if not isinstance(suggestion, Suggestion):
+        raise UserError(f"{suggests} {reprlib.repr(suggestion)}; it must be a Suggestion")
+    for key, value in suggestion.why.items():
         try:
             json.dumps(value, allow_nan=False)
         except (TypeError, ValueError):
-            return f"{key} is {reprlib.repr(value)}"
-    return ""
+            raise UserError(
+                f"{suggests} a configuration whose why.{key} is {reprlib.repr(value)}; it must be "
+                "a JSON value, and numbers must be finite"
+            ) from None
+    try:
+        return space.configuration(dict(suggestion.configuration))
+    except UserError as error:
+        raise UserError(f"{suggests} what is not in the space '{space.name}': {error}") from None
 
 
 def run(
@@ -99,8 +108,7 @@ def run(
     observations: tuple[Observation, ...] = ()
     suggestions: Iterator[Suggestion] = iter(())
 
-    def observed(record: Record) -> Observation:
-        configuration = space.configuration(record.configuration)
+    def observed(record: Record, configuration: Configuration) -> Observation:
         return observation(
             configuration, record.status, record.error, record.validation, problem, record.fidelity,
             record.fit_seconds, record.origin == GIVEN,
@@ -131,19 +139,10 @@ def run(
                     f"{type(optimizer).__name__}: its plan after {known} evaluations is empty; "
                     "a plan must yield at least one suggestion"
                 )
-        if not isinstance(suggestion, Suggestion):
-            raise UserError(
-                f"{type(optimizer).__name__}: suggests {reprlib.repr(suggestion)}; it must be a "
-                "Suggestion"
-            )
-        if unstorable := _unstorable(suggestion.why):
-            raise UserError(
-                f"{type(optimizer).__name__}: suggests a configuration whose why.{unstorable}; "
-                "it must be a JSON value, and numbers must be finite"
-            )
         seconds = time.perf_counter() - start
+        configuration = _checked(suggestion, f"{type(optimizer).__name__}: suggests", space)
         evaluation = side_by_side.start(dict(suggestion.configuration), suggestion.fidelity)
-        under_way.append(_UnderWay(suggestion, seconds, known, evaluation))
+        under_way.append(_UnderWay(suggestion, configuration, seconds, known, evaluation))
         return True
 
     def store(first: _UnderWay) -> None:
@@ -164,14 +163,14 @@ def run(
         begun = ended
         check()
         journal.append(record)
-        observations += (observed(record),)
+        observations += (observed(record, first.configuration),)
         progress(journal.records)
 
     labels = labels.copy()
     labels.flags.writeable = False
     for record in journal.records[: budget.end(journal.records)]:
         try:
-            observations += (observed(record),)
+            observations += (observed(record, space.configuration(record.configuration)),)
         except UserError as error:  # the configuration is not in the space
             assert isinstance(journal, Journal)  # other journals begin empty
             raise journal.rejection(len(observations) + 1, str(error)) from None

@@ -20,8 +20,9 @@ PAPER = "Table 3 of Shen et al. (2022)"
 def build(results: Results, publish) -> list[Section] | str:
     """Show the learners' losses by search, and the share of random configurations they beat."""
     table = errors(results.observations)
+    left_out = promoting(results.observations)
     if table.empty:
-        return "no search has finished"
+        return "no search has finished that fits all of its suggestions on all training rows"
     losses = results.losses
     random = _random_errors(results)
     table["beaten"] = beaten(table, random)
@@ -29,6 +30,14 @@ def build(results: Results, publish) -> list[Section] | str:
         "How good a search's suggestions are as single learners, including the initial random "
         "ones. A search for diversity may suggest worse learners and still have the better "
         "ensemble.",
+        *(
+            [
+                f"Left out: {', '.join(left_out)}. They fit most suggestions on few rows, and only "
+                "the best of these on all, so that the losses cannot be compared."
+            ]
+            if left_out
+            else []
+        ),
         _table(table, losses),
     ]
     sections = [Section(f"Validation {losses.plural} of suggested learners", parts)]
@@ -116,19 +125,25 @@ def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
 def errors(observations: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation of the validation errors of all learners that a search suggested.
 
-    Failed learners (``error`` NaN) and those fitted on a share of the training rows are ignored.
+    Failed learners (``error`` NaN) and searches that are :func:`promoting` are left out.
 
     One row per data set and search: ``mean``, ``std`` (over all learners of all repeats, divisor n
     - 1), ``learners`` (number fitted successfully), ``between`` (standard deviation of the repeats'
     means) and ``repeats``.
     """
-    fitted = observations[observations["fidelity"] == 1].dropna(subset="error")
+    left_out = observations["search"].isin(promoting(observations))
+    fitted = observations[~left_out].dropna(subset="error")
     groups = fitted.groupby(["dataset", "search"], sort=False)
     table = groups["error"].agg(mean="mean", std="std", learners="size")
     means = fitted.groupby(["dataset", "search", "repeat"], sort=False)["error"].mean()
     runs = means.groupby(level=["dataset", "search"], sort=False)
     table["between"], table["repeats"] = runs.std(), runs.size()
     return table.reset_index()
+
+
+def promoting(observations: pd.DataFrame) -> list[str]:
+    """List the searches that fit some suggestions on a share of the training rows."""
+    return list(observations.loc[observations["fidelity"] < 1, "search"].unique())
 
 
 def beaten(table: pd.DataFrame, random: Mapping[str, np.ndarray]) -> pd.Series:

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import components, effects, ranks, wilcoxon
+from ensemble_search.analysis import components, curves, effects, ranks, wilcoxon
 from ensemble_search.analysis.friedman import friedman
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.losses import Losses
@@ -205,8 +205,8 @@ def _lone(pairs: int, what: str, comparisons: int) -> list[str]:
 
 
 def _overfitting(results: Results, seen: View, publish) -> Section:
-    compared, losses = seen.compared, seen.losses
-    found = gaps(compared.scores)
+    compared, losses = curves.over_budget(results, seen.compared), seen.losses
+    unit, found = curves.unit(results.study), gaps(compared.scores)
     ends = found["iteration"].max()
     early = found[found["iteration"] == max(1, ends // 5)].set_index("method")
     last = found[found["iteration"] == ends].set_index("method")
@@ -224,20 +224,20 @@ def _overfitting(results: Results, seen: View, publish) -> Section:
                      **row, "gap_early": early.loc[method, "gap"]})  # fmt: skip
     columns = ["method", "ensemble", "size", "unique members"]
     columns += [losses.heading(f"{part} {losses.title}") for part in ("validation", "test")]
-    columns += [f"gap at iteration {max(1, ends // 5)}", f"gap at {ends}"]
+    columns += [f"gap at {unit} {max(1, ends // 5)}", f"gap at {ends}"]
     gap = f"Gap: test minus validation {losses.title} of the same ensemble"
     notes = [
         f"{losses.heading(gap, 'in percentage points')}, mean over all runs. A larger ensemble "
         f"chosen by the validation {losses.title} has more freedom to fit its noise: compare "
         "methods with the same search. On one split the level of the gap also depends on how hard "
         "its test part happens to be; that is the same for all methods, so only differences "
-        "between methods and over iterations indicate overfitting."
+        f"between methods and over {unit}s indicate overfitting."
     ]
     drawing = publish(
-        charts.gap_lines(found, compared.methods, seen.look, losses),
+        charts.gap_lines(found, compared.methods, seen.look, losses, unit),
         "overfitting",
         found,
-        f"Test minus validation {losses.title} of the current ensemble over iterations",
+        f"Test minus validation {losses.title} of the current ensemble over {unit}s",
         "; ".join(f"{m} {losses.change(last.loc[m, 'gap'])}" for m in compared.methods),
     )
     caption = "Overfitting to the validation set"

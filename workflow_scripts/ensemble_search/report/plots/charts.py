@@ -90,9 +90,9 @@ def critical_difference(test: Friedman, look: dict[str, dict]) -> Figure:
 
 
 def gap_lines(
-    gaps: pd.DataFrame, methods: list[str], look: dict[str, dict], losses: Losses
+    gaps: pd.DataFrame, methods: list[str], look: dict[str, dict], losses: Losses, unit: str
 ) -> Figure:
-    """Draw test minus validation loss over iterations."""
+    """Draw test minus validation loss over iterations or full fits."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.0, max(3.4, 0.2 + 0.175 * len(methods))), layout="constrained")
         axes = figure.subplots()
@@ -107,7 +107,7 @@ def gap_lines(
             margin = 0.06 * (high - low) or 0.5
             axes.set_ylim(low - margin, high + margin)
         axes.set(
-            xlabel="iteration",
+            xlabel=unit,
             ylabel=losses.heading(f"test − validation {losses.title}", "points"),
             xlim=(0, wide.index[-1]),
         )
