@@ -328,7 +328,7 @@ def test_suggested_learners_by_hand():
     # Those on all rows are the best of those on half the rows.
     rows += [("d", "halving", 1, 0.9, 0.5), ("d", "halving", 0, 0.4, 1.0)]
     observations = pd.DataFrame(rows, columns=columns)
-    assert suggested_learners.promoting(observations) == ["halving"]
+    assert suggested_learners.on_few_rows(observations) == ["halving"]
     table = suggested_learners.errors(observations)
     row = table.iloc[0]
     assert (len(table), row["learners"], row["repeats"]) == (1, 3, 2)

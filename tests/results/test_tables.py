@@ -234,7 +234,7 @@ def test_a_table_of_another_split(made, tmp_path):
     hostile_space.write_inputs(other / "split", n_rows=40, seed=5, test_rows=9)
     checksum = load_inputs(other / "split/inputs.npz").checksum()
     write_json(other / "split/split.json", {"checksum": checksum})
-    with pytest.raises(UserError, match=r"is not of this study: data or split are others$"):
+    with pytest.raises(UserError, match=r"is not of this study: data, split or seed are others$"):
         run_job(job(), other / "split", other / "c", other / "o", table=Table.read(made / "table"))
 
 
@@ -444,7 +444,9 @@ def test_searches_that_do_not_belong_together(made):
     checksum = load_inputs(other / "inputs.npz").checksum()
     write_json(other / "split.json", {"checksum": checksum})
     run_job(job(), other, made / "c", made / "o", make_evaluator=InstantEvaluator)
-    with pytest.raises(UserError, match=r"'.*/o' does not belong .*: data or split are others$"):
+    with pytest.raises(
+        UserError, match=r"'.*/o' does not belong .*: data, split or seed are others$"
+    ):
         tables.build([made / "random/0", made / "o"], made / "new")
     with pytest.raises(
         UserError, match=r"/nothing' is not a finished search: it has no search\.json"

@@ -192,7 +192,7 @@ def test_tables_are_looked_up_in_first(tmp_path, split, alone, table, workers):
     ("key", "value", "message"),
     [
         ("space", "divbo", "is not of this study: space is 'divbo', the study's 'hostile'"),
-        ("data", "0", "is not of this study: data or split are others"),
+        ("data", "0", "is not of this study: data, split or seed are others"),
         ("limits", {"seconds": 9.0, "memory_mb": 4096}, "limits.seconds is 9.0, the study's 60.0"),
         ("threads", 2, "cannot be mixed with fits: threads: 2 there, 1 here"),
         ("versions", {"numpy": "1"}, r"cannot be mixed with fits: .*versions\.numpy: 1 there"),

@@ -164,7 +164,8 @@ class Table:
         n_columns), of its stored validation and test predictions. Raises UserError if space, split
         or limits differ, with one line that names the differences.
         """
-        differ = ["data or split are others"] if self.manifest["data"] != data else []
+        same = self.manifest["data"] == data
+        differ = [] if same else ["data, split or seed are others"]
         differ += unlike(self.manifest, space, limits)
         found = self.validation.shape[1:], self.test.shape[1:]
         if not differ and found != shapes:

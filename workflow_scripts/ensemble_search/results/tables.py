@@ -42,7 +42,7 @@ def build(folders: Sequence[Path], output: Path) -> None:
     for folder, manifest in zip(folders, manifests, strict=True):
         lines = differences(_common(first), _common(manifest))
         if first["fingerprint"]["data"] != manifest["fingerprint"]["data"]:
-            lines = ["data or split are others"]
+            lines = ["data, split or seed are others"]
         if lines:
             raise UserError(
                 f"'{folder}' does not belong to a table with '{folders[0]}': {'; '.join(lines)}"

@@ -31,7 +31,8 @@ def build(results: Results, publish) -> list[Section] | str:
     by_part = {part: ranks.rank_curves(over, c) for part, c in COLUMNS.items()}
     text = (
         f"At every {unit} the methods are ranked within each repeat of each data set, and the "
-        f"ranks are averaged over all {seen.compared.runs} repeats; ties share their ranks, so "
+        f"ranks are averaged over all {seen.compared.runs} repeats; ties share their ranks, and "
+        "methods without a model so far the highest, so "
         f"{_sum(len(seen.compared.methods))}. The tables over data sets rank mean "
         f"{losses.plural} instead, so their averages differ. Validation {losses.title} is the "
         "best observed so far, and optimistic, because ensembles are fitted to it: judge methods "

@@ -20,7 +20,7 @@ PAPER = "Table 3 of Shen et al. (2022)"
 def build(results: Results, publish) -> list[Section] | str:
     """Show the learners' losses by search, and the share of random configurations they beat."""
     table = errors(results.observations)
-    left_out = promoting(results.observations)
+    left_out = on_few_rows(results.observations)
     if table.empty:
         return "no search has finished that fits all of its suggestions on all training rows"
     losses = results.losses
@@ -32,8 +32,8 @@ def build(results: Results, publish) -> list[Section] | str:
         "ensemble.",
         *(
             [
-                f"Left out: {', '.join(left_out)}. They fit most suggestions on few rows, and only "
-                "the best of these on all, so that the losses cannot be compared."
+                f"Left out: {', '.join(left_out)}. They fit some suggestions on few rows, so that "
+                "their losses are no measure of these."
             ]
             if left_out
             else []
@@ -125,13 +125,13 @@ def _shares(table: pd.DataFrame, random: dict[str, np.ndarray], losses: Losses) 
 def errors(observations: pd.DataFrame) -> pd.DataFrame:
     """Mean and standard deviation of the validation errors of all learners that a search suggested.
 
-    Failed learners (``error`` NaN) and searches that are :func:`promoting` are left out.
+    Failed learners (``error`` NaN) and searches of :func:`on_few_rows` are left out.
 
     One row per data set and search: ``mean``, ``std`` (over all learners of all repeats, divisor n
     - 1), ``learners`` (number fitted successfully), ``between`` (standard deviation of the repeats'
     means) and ``repeats``.
     """
-    left_out = observations["search"].isin(promoting(observations))
+    left_out = observations["search"].isin(on_few_rows(observations))
     fitted = observations[~left_out].dropna(subset="error")
     groups = fitted.groupby(["dataset", "search"], sort=False)
     table = groups["error"].agg(mean="mean", std="std", learners="size")
@@ -141,7 +141,7 @@ def errors(observations: pd.DataFrame) -> pd.DataFrame:
     return table.reset_index()
 
 
-def promoting(observations: pd.DataFrame) -> list[str]:
+def on_few_rows(observations: pd.DataFrame) -> list[str]:
     """List the searches that fit some suggestions on a share of the training rows."""
     return list(observations.loc[observations["fidelity"] < 1, "search"].unique())
 

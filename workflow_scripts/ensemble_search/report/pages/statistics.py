@@ -143,6 +143,7 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> lis
         )
         large = group["delta"][group["magnitude"] == "large"]
         delta, sides = _signed(group["delta"].mean()), f"{(large > 0).sum()} / {(large < 0).sum()}"
+        sides = "–" if wilcoxon.smallest_p(pairs) > wilcoxon.ALPHA else sides
         rows.append(cells(method, plain, adjusted, delta, sides))
     columns = ["method", f"{reference} better / same / worse", "the same, Holm-adjusted"]
     columns += ["Cliff's delta, mean", f"large effects for / against {reference}"]
@@ -157,7 +158,8 @@ def _within_datasets(final: pd.DataFrame, reference: str, losses: Losses) -> lis
         "tests would be significant by chance.",
         f"Cliff's delta: chance that a random repeat of the method has a higher {losses.title} "
         f"than a random repeat of {reference}, minus the chance of a lower one; mean over data "
-        "sets. Large: above 0.474 (Romano et al., 2006). The CSV has every data set.",
+        "sets. Large: above 0.474 (Romano et al., 2006); –: with so few repeats, it often is by "
+        "chance. The CSV has every data set.",
     ]
     notes += _lone(pairs, "repeats", others)
     title = f"Test {losses.title}: {reference} against each method"

@@ -135,10 +135,12 @@ def problems_of_tables(study: "Study") -> Iterator[str]:
                 f"'{most}' asks for within budget.{study.budget.unit}; raise it to at least "
                 f"{needed[most]}"
             )
-        for name, shares in searches.lacking(study, section.fidelities):
+        # All searches need all rows, which a line above says.
+        for name, shares in searches.lacking(study, {1.0, *section.fidelities}):
             yield (
                 f"tables.fidelities: search '{name}' may ask for {shares} of the training rows, "
-                "which the table lacks; add them"
+                "which the table lacks; add them, or change the settings of the search, such as "
+                "smallest"
             )
     yield from unknown("tables.searches", section.searches, study, "searches")
     if section.searches and replay:
