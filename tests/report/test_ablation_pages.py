@@ -243,7 +243,10 @@ def test_friedmans_two_forms_may_disagree(tmp_path):
 
     content = study(["RS-ES", "BO-ES", "DivBO"], ["d0", "d1", "d2"], repeats=2)
     made.write(tmp_path, content, ordered)
-    text = words(page("statistics", tmp_path, content))
+    found = page("statistics", tmp_path, content)
+    text = words(found)
+    # With two repeats, a large delta says nothing.
+    assert rows(found, "within-data-sets")["BO-ES"][-1] == "–"
     # Rank sums 4, 5 and 9: chi-square 14/3, F = 2 * 14/3 / (6 - 14/3) = 7 with 2 and 4 degrees.
     assert "Friedman χ² = 4.67, p = 0.097; in the more powerful F form" in text
     assert "F = 7.00, p = 0.049. Only the F form is significant." in text
@@ -285,6 +288,22 @@ def test_statistics_by_hand(tmp_path):
     # d0: error 15.025 %, 100 test rows: sqrt(0.15025 * 0.84975 / 100) = 3.57 points.
     assert rows(found, "resolution")["d0"] == ["15.03", "0.02", "100", "3.57"]
     assert "but not whether another split of the same data would, let alone other data" in text
+
+
+def test_gaps_are_over_full_fits_if_the_budget_is(tmp_path):
+    content = study(["RS-ES", "DivBO"], ["d0"], repeats=1)
+    validation = np.full(8, 0.1)
+    made.write(tmp_path, content, lambda *_: (validation, validation + np.arange(1, 9) / 100))
+    content["budget"] = {"fits": 4}
+    for search in {method["search"] for method in content["methods"].values()}:
+        settings = made.made_with(content, search) | {"budget": {"fits": 4}}
+        place = tmp_path, "d0", search, 0
+        made.write_search(*place, validation, fidelity=0.5, made_with=settings)
+    found = page("statistics", tmp_path, content)
+    tables = [p for s in found.sections for p in s.parts if isinstance(p, Table)]
+    (gaps,) = (t for t in tables if t.name == "statistics-overfitting")
+    assert gaps.columns[-2:] == ["gap at full fit 1", "gap at 4"]
+    assert rows(found, "overfitting")["DivBO"][-2:] == ["+2.00", "+8.00"]  # evaluations 2 and 8
 
 
 def test_statistics_count_the_intervals_that_they_show(tmp_path):

@@ -448,6 +448,22 @@ def test_suggestions_on_a_share_of_the_rows_have_no_minimum_diversity(tmp_path):
     assert rows["minimum"].isna().tolist() == [False, True, False, False]
 
 
+def test_searches_that_suggest_on_few_rows_are_not_compared_by_their_suggestions(tmp_path):
+    study = made.study(("RS-ES", "DivBO"), ("quake",), repeats=1, budget=20)
+    fall = np.linspace(0.5, 0.3, 20)
+    made.write(tmp_path, study, lambda *_: (fall, fall))
+    fidelity = np.where(np.arange(1, 21) == 18, 0.5, 1.0)
+    settings = made.made_with(study, "search-divbo")
+    where = tmp_path, "quake", "search-divbo", 0
+    made.write_search(*where, fall, fidelity=fidelity, made_with=settings)
+    (section, *_) = suggested_learners.build(load(study, tmp_path), None)
+    assert section.parts[1].startswith("Left out: search-divbo. They fit some suggestions on few")
+    assert section.parts[2].data["search"].tolist() == ["search-rs-es"]
+    del study["methods"]["RS-ES"]
+    said = "no search has finished that fits all of its suggestions on all training rows"
+    assert suggested_learners.build(load(study, tmp_path), None) == said
+
+
 def test_a_page_says_what_cannot_be_compared(report):
     folder = report[1] / "report/pages"
     text = text_of(folder / "test-errors.html")

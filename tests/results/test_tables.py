@@ -425,6 +425,13 @@ def test_a_study_may_ask_for_no_fidelity_that_its_table_lacks(study):
     check(own | {"tables": {"random": 46, "fidelities": fidelities}})
     with pytest.raises(UserError, match=r"tables\.fidelities: search 'h' may ask for 1/27, 1/9 of"):
         check(own | {"tables": {"random": 46, "fidelities": fidelities[2:]}})
+    own["searches"] = {"h": {"optimizer": "hyperband", "smallest": "1/9"}}
+    with pytest.raises(UserError) as found:  # all searches need all rows: it is said once
+        check(own | {"tables": {"random": 46, "fidelities": ["1/9", "1/3"]}})
+    assert len(found.value.problems) == 1 and "1/9, 1/3 lack all rows; add 1" in str(found.value)
+    own["searches"]["h"]["smallest"] = "1/0"
+    with pytest.raises(UserError, match=r"a fraction such as 1/3; found '1/0'$"):
+        check(own | {"tables": {"random": 46, "fidelities": fidelities}})
 
 
 def test_a_fidelity_that_the_table_lacks(made):

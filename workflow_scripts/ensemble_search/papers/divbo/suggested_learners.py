@@ -20,7 +20,6 @@ PAPER = "Table 3 of Shen et al. (2022)"
 def build(results: Results, publish) -> list[Section] | str:
     """Show the learners' losses by search, and the share of random configurations they beat."""
     table = errors(results.observations)
-    left_out = on_few_rows(results.observations)
     if table.empty:
         return "no search has finished that fits all of its suggestions on all training rows"
     losses = results.losses
@@ -29,17 +28,14 @@ def build(results: Results, publish) -> list[Section] | str:
     parts: list = [
         "How good a search's suggestions are as single learners, including the initial random "
         "ones. A search for diversity may suggest worse learners and still have the better "
-        "ensemble.",
-        *(
-            [
-                f"Left out: {', '.join(left_out)}. They fit some suggestions on few rows, so that "
-                "their losses are no measure of these."
-            ]
-            if left_out
-            else []
-        ),
-        _table(table, losses),
+        "ensemble."
     ]
+    if left_out := on_few_rows(results.observations):
+        parts.append(
+            f"Left out: {', '.join(left_out)}. They fit some suggestions on few rows, so that "
+            "their losses are no measure of these."
+        )
+    parts.append(_table(table, losses))
     sections = [Section(f"Validation {losses.plural} of suggested learners", parts)]
     if losses.is_error and (printed := _beside(results, table)):
         where = sorted(set(printed.data["dataset"]))
