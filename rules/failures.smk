@@ -67,7 +67,10 @@ def failures():
         for part in job if job.is_group() else [job]:
             log = Path(part.log[0]) if part.log else None
             message = ENDINGS.messages.get(part.jobid, "")
-            found.append(job_logs.Failure(part.rule.name, tuple(part.wildcards), log, message))
+            names = tuple(part.wildcards)
+            if part.rule.name == "fetch":  # whose folder is not named as in the study
+                names += tuple(d for d in JOBS.study.datasets if JOBS.source_key(d) == names[0])
+            found.append(job_logs.Failure(part.rule.name, names, log, message))
     return sorted(found)
 
 

@@ -45,10 +45,14 @@ def test_scores_after_every_full_fit():
     # After 1, 2 and 3 fits: the third, the fourth and, as the last, all evaluations.
     np.testing.assert_array_equal(wide["Hyperband"], [np.nan, 4, 8])
     np.testing.assert_array_equal(wide["Random"], [1, 2, 3])
+    done = found.pivot(index="iteration", columns="method", values="evaluations")
+    assert done["Hyperband"].tolist() == [3, 4, 8] and done["Random"].tolist() == [1, 2, 3]
 
 
 def test_other_budgets_are_left_alone():
     before = compared()
-    assert curves.over_budget(results({"evaluations": 8}), before) is before
+    after = curves.over_budget(results({"evaluations": 8}), before).scores
+    pd.testing.assert_frame_equal(after.drop(columns="evaluations"), before.scores)
+    assert after["evaluations"].tolist() == after["iteration"].tolist()
     assert curves.unit(study({"fits": 2})) == "full fit"
     assert curves.unit(study({"seconds": 2.0})) == "iteration"

@@ -17,6 +17,7 @@ from ensemble_search.optimizers.boasf import (
 )
 from ensemble_search.optimizers.tpe import TreeParzenEstimator
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.spaces._table import TableSpace
 from ensemble_search.study import model
 from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, from_json, search
 
@@ -237,6 +238,18 @@ def test_pieces_compete_in_a_space_of_one_learner():
     assert "x 1, y 2" in suggestions[-1].why["surviving"]
     assert max(arms, key=arms.get) == "x 1, y 2"
     assert Counter(s.why["origin"] for s in suggestions) == {"initial": 12, "parzen": 48}
+
+
+def test_an_arm_without_a_configuration_in_the_table_is_named():
+    whole, rng = Plane(), np.random.default_rng(0)
+    space = TableSpace(whole, [c for c in whole.sample(40, rng) if c["x"] < 0.5 or c["y"] < 50.5])
+    optimizer = AdaptiveSuccessiveFiltering(budget=8, rounds=1, arms={"pieces": 2})
+    past = History(space, LABELS)
+    with pytest.raises(UserError, match=r"^arm 'x 2, y 2': the table has no configuration in this"):
+        while True:
+            found = optimizer.suggest(past, rng).configuration
+            rows = (*past.observations, Observation(found, "ok", 0.1, PREDICTION))
+            past = History(space, LABELS, rows)
 
 
 def made_study(

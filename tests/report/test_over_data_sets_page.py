@@ -1,5 +1,7 @@
 """The page on winning frequencies, expected ranks and their tests."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -111,6 +113,28 @@ def test_symbols_are_explained_if_there_are_some(study, tmp_path):
         text = page(content, tmp_path / metric)
         assert "the two of a pair add up to 1. Bold: lowest expected rank." in text
         assert "symbol" not in text and "•" not in text
+
+
+def test_methods_are_compared_after_equal_full_fits_if_the_budget_is_in_these(tmp_path):
+    """RS evaluates on half of the rows: after n full fits, it has made 2 n evaluations."""
+    content = made.study(["RS", "DivBO"], ["d0", "d1"], repeats=1)
+    content["budget"] = {"fits": 4}
+    tests = {"RS": [0.5, 0.5, *[0.1] * 6], "DivBO": [0.3] * 4}
+    made.write(tmp_path, content, lambda method, *_: (tests[method], tests[method]))
+    for dataset, method in product(content["datasets"], tests):
+        search = content["methods"][method]["search"]
+        settings = made.made_with(content, search) | {"budget": content["budget"]}
+        fidelity = {"RS": 0.5, "DivBO": 1.0}[method]
+        place = tmp_path, dataset, search, 0
+        made.write_search(*place, tests[method], fidelity=fidelity, made_with=settings)
+    text = page(content, tmp_path)
+    assert "share of 2 data sets, mean over full fits 1 to 4, ties count one half" in text
+    assert "Expected rank over full fits" in text and "iteration" not in text
+    figures = tmp_path / "report/figures"
+    ranks = pd.read_csv(figures / "over-data-sets-ranks.csv").set_index("method")["rank"]
+    assert ranks["RS"].tolist() == [2, 1, 1, 1] and ranks["DivBO"].tolist() == [1, 2, 2, 2]
+    better = pd.read_csv(figures / "over-data-sets-probabilities.csv")["probability"]
+    assert better[0] > 0.8 and max(better[1:]) < 0.2
 
 
 def test_one_data_set_is_not_enough(tmp_path):

@@ -1,5 +1,7 @@
 """The page on Tables 2 and 3 of the ESMBO paper, from synthetic results."""
 
+from itertools import product
+
 import pandas as pd
 import pytest
 
@@ -55,7 +57,24 @@ def test_a_regression_stands_beside_a_regression(tmp_path):
     assert ers[4].text == "0.50 (1.00) ≠"
 
 
+def test_it_averages_over_full_fits_if_the_budget_is_in_these(tmp_path):
+    content = made.study(METHODS, DATASETS, repeats=1, budget=3) | {"space": "svm"}
+    made.write(tmp_path, content, losses)
+    content["budget"] = {"fits": 3}
+    for dataset, method in product(DATASETS, METHODS):
+        search = content["methods"][method]["search"]
+        settings = made.made_with(content, search) | {"budget": content["budget"]}
+        errors = losses(method, dataset, 0)[0]
+        made.write_search(tmp_path, dataset, search, 0, errors, made_with=settings)
+    (section,) = pages.make(PAGE, load(content, tmp_path), tmp_path / "report").sections
+    assert "Both are means over the last 15 full fits." in section.parts[0]
+
+
 def test_what_the_page_needs(tmp_path):
+    alone = made.study(METHODS, ["d0"], repeats=1, budget=3) | {"space": "svm"}
+    made.write(tmp_path / "d", alone, losses)
+    page = pages.make(PAGE, load(alone, tmp_path / "d"), tmp_path / "d/report")
+    assert page.reason == "the study has one data set"
     assert "the ESMBO paper has no such" in make(tmp_path / "a", space="divbo").reason
     assert "the ESMBO paper has no such" in make(tmp_path / "c", metric="brier").reason
     assert "lacks some of the paper's methods" in make(tmp_path / "b", METHODS[:3]).reason

@@ -282,6 +282,23 @@ def test_a_study_is_checked_against_its_table(study, monkeypatch):
         check(study | {"limits": {"seconds": 9}})
 
 
+def test_a_table_of_another_split_is_rejected_when_the_study_is_read(study):
+    """If the split is beside the table, as in the results of a study."""
+    table = read_json(Path("results/other/tables/blobs/fixed/table.json"))
+    splits = Path("results/other/splits/blobs/fixed/split.json")
+    settings = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    about = {"checksum": table["data"], "settings": settings}
+    about["classes"] = {part: {} for part in ("train", "validation", "test")}
+    write_json(splits, about)
+    check(study)
+    with pytest.raises(UserError, match=r"not of this study: split: seed is 1, the study's 2$"):
+        check(study | {"split": {"seed": 2}})
+    with pytest.raises(UserError, match=r"split: train is 0\.6, the study's not set; split: valid"):
+        check(study | {"split": {"folds": 3}})
+    write_json(splits, about | {"checksum": "0" * 64})  # made again since
+    check(study | {"split": {"seed": 2}})
+
+
 def test_surrogates_need_configurations_that_could_be_fitted(study):
     table = Path("results/other/tables/blobs/fixed/observations.parquet")
     usable = pq.read_table(table)["status"].to_pylist().count("ok")
@@ -324,7 +341,7 @@ def test_a_table_that_lost_a_file_or_a_part_of_one(study, name):
     with pytest.raises(UserError, match=f"cannot read '{path}'.*; copy the table again"):
         check(study)
     path.unlink()
-    with pytest.raises(UserError, match=f"there is no '{path}'; name a folder of tables"):
+    with pytest.raises(UserError, match=f"there is no '{path}'; make these tables first"):
         check(study)
 
 

@@ -156,10 +156,11 @@ def test_a_script_whose_parent_has_ended_before_it_began():
         pass
     process = start("pass", ENSEMBLE_SEARCH_PARENT=str(ended.pid))
     status, log = end(process)
-    assert status == 2
+    assert status == 128 + signal.SIGTERM
+    # Not "error:", by which the status of a study knows failed jobs.
     assert log == (
-        f"error: the workflow that started this job (process {ended.pid}) has ended; "
-        "by hand: without ENSEMBLE_SEARCH_PARENT\n"
+        f"stopped: the workflow that started this job (process {ended.pid}) has ended; run the "
+        "same command again (by hand, without ENSEMBLE_SEARCH_PARENT)\n"
     )
 
 

@@ -333,7 +333,7 @@ def test_a_job_that_ends_well_without_its_files_is_among_the_failures(checkout):
     said = checkout.snakemake("--quiet", "rules", "--latency-wait", "0", fails=True)
     folder = "results/data/sklearn-wine"
     assert (
-        f"\nfetch  sklearn-wine  {folder}/fetch.log  it ended without writing "
+        f"\nfetch  sklearn-wine wine  {folder}/fetch.log  it ended without writing "
         f"{folder}/dataset.parquet, {folder}/dataset.json\n"
     ) in said
 

@@ -414,15 +414,16 @@ def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> 
             if others and split not in others:
                 fix = f"there are tables of {', '.join(others)}; change split.resample"
             else:
-                fix = "name a folder of tables"
+                fix = "make these tables first, or name others"
                 if key == "replay":
-                    fix += ", or let this study make them with the key 'tables' and name "
+                    fix += "; or let this study make its own with the key 'tables' and name "
                     fix += f"'{jobs.root}/{study.study}/tables'"
             raise UserError(f"{where}: there is no '{folder / missing[0]}'; {fix}")
         there = {} if missing else tables.glance(folder)
         if makes:
             continue
         lines = tables.unlike(there, study.space, study.limits.model_dump())
+        lines += _of_other_split(jobs, dataset, split, folder, there)
         lines += _unfit(study, there["fidelities"]) if key == "replay" else []
         surrogates = study.surrogates and (study.surrogates.datasets or study.datasets)
         first = split == study.split_name(0)
@@ -430,6 +431,24 @@ def _check_tables(jobs: Jobs, key: str, root: str, needed: int, enough: str) -> 
             lines.append(f"{there['usable']} of its configurations could be fitted; {enough}")
         if lines:
             raise UserError(f"{where}: '{folder}' is not of this study: {'; '.join(lines)}")
+
+
+def _of_other_split(
+    jobs: Jobs, dataset: str, name: str, folder: Path, there: Mapping[str, Any]
+) -> list[str]:
+    """List the differences between the settings of a table's split, if it is beside, and ours."""
+    beside = folder.parents[2] / layout.SPLIT.format(dataset=dataset, split=name)
+    if not (beside / "split.json").is_file():
+        return []
+    found, ours = readers.split(beside), json.loads(jobs.split(dataset, name))
+    theirs = found.get("settings")  # older versions of the project did not store them
+    if not theirs or found["checksum"] != there["data"]:
+        return []
+    return [
+        f"split: {key} is {theirs.get(key, 'not set')}, the study's {ours.get(key, 'not set')}"
+        for key in {**theirs, **ours}
+        if theirs.get(key) != ours.get(key)
+    ]
 
 
 def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:

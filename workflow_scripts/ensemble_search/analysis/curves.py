@@ -77,11 +77,12 @@ def over_budget(results: Results, compared: Comparison) -> Comparison:
     With a budget in full fits, ``iteration`` then counts full fits: row n is that of the last
     evaluation at which the sum of fidelities is at most n, or has no model (NaN) before the first
     one. The last row also includes the evaluation that exceeds the budget. With any other budget,
-    nothing changes.
+    it is the iteration. The column ``evaluations`` has the number of evaluations until then.
     """
     fits = results.study["budget"].get("fits")
     if not fits or compared.scores.empty:
-        return compared
+        scores = compared.scores.assign(evaluations=compared.scores["iteration"])
+        return replace(compared, scores=scores)
     ordered = results.observations.sort_values("iteration")
     spent = {
         key: run["fidelity"].fillna(1).to_numpy().cumsum()
@@ -94,7 +95,7 @@ def over_budget(results: Results, compared: Comparison) -> Comparison:
         done = np.searchsorted(sums, np.arange(1, fits + 1) + TOLERANCE, side="right")
         done[-1] = len(sums)
         rows = run.sort_values("iteration").iloc[np.maximum(done - 1, 0)].copy()
-        rows["iteration"] = np.arange(1, fits + 1)
+        rows["iteration"], rows["evaluations"] = np.arange(1, fits + 1), done
         rows.loc[done == 0, ["validation_error", "test_error"]] = np.nan
         parts.append(rows)
     return replace(compared, scores=pd.concat(parts, ignore_index=True))

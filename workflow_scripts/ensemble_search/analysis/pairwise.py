@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from ensemble_search.analysis import poisson_binomial
+from ensemble_search.analysis import curves, poisson_binomial
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import DIGITS, Comparison, rank
 from ensemble_search.runtime.files import Missing
 
-#: Number of final iterations over which the paper averages.
+#: Number of final iterations over which the paper averages; of full fits in budgets in these.
 LAST = 15
 #: Pairs of rows whose losses are compared at a time, to save memory.
 CHUNK = 100
@@ -21,7 +21,7 @@ CHUNK = 100
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Pairwise comparison of methods."""
+    """Pairwise comparison of methods at equal budgets: iterations are ``curves.unit``s."""
 
     #: One row per ordered pair: ``method``, ``against``, ``winning_frequency``, ``probability``
     #: (that ``method`` is better than ``against``, by the Poisson binomial test; NaN if unknown)
@@ -41,6 +41,7 @@ def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
 
     Raises Unusable if a file with the losses of individual test samples is damaged.
     """
+    compared = curves.over_budget(results, compared)
     methods = compared.methods
     losses = mean_losses(compared)
     iterations = 1 + np.arange(len(losses))
@@ -51,11 +52,11 @@ def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
     others = np.array([(place, i) for i in range(len(methods)) if i != place])
     found = chances(results, compared, [(iterations[last], pairs), (iterations, others)])
     probability = np.full((len(methods), len(methods)), np.nan)
-    curves = np.full((len(iterations), len(others)), np.nan)
+    against = np.full((len(iterations), len(others)), np.nan)
     if not isinstance(found, str):
         probability[tuple(pairs.T)] = poisson_binomial.better(found[0]).mean(axis=0)
         probability[tuple(pairs.T[::-1])] = 1 - probability[tuple(pairs.T)]
-        curves = poisson_binomial.better(found[1])
+        against = poisson_binomial.better(found[1])
     ranks = expected_ranks(losses)
     first, second = np.nonzero(~np.eye(len(methods), dtype=bool))
     table = {
@@ -70,7 +71,7 @@ def compare(results: Results, compared: Comparison, reference: str) -> Pairwise:
         pd.Series(ranks[last].mean(axis=0), methods),
         (int(iterations[last][0]), int(iterations[-1])),
         _curves(ranks, methods, "rank"),
-        _curves(curves, [methods[i] for _, i in others], "probability"),
+        _curves(against, [methods[i] for _, i in others], "probability"),
         found if isinstance(found, str) else "",
     )
 
@@ -132,14 +133,15 @@ def chances(
     It compares the models that the two deliver in a repeat, averaged over repeats. No model is
     worse than any model.
 
-    A question has iterations, of shape (n,), and pairs of methods by position, of shape (n_pairs,
-    2). Its answer is of shape (n, n_pairs, data sets). If there are none, the reason is returned.
+    ``compared`` comes from ``curves.over_budget``. A question has iterations, of shape (n,), and
+    pairs of methods by position, of shape (n_pairs, 2). Its answer is of shape (n, n_pairs, data
+    sets). If there are none, the reason is returned.
     Raises Unusable if a file is damaged.
     """
     found = [np.zeros((len(i), len(pairs), len(compared.datasets))) for i, pairs in questions]
-    runs = compared.scores[["dataset", "repeat"]].drop_duplicates()
     for place, dataset in enumerate(compared.datasets):
-        repeats = runs.loc[runs["dataset"] == dataset, "repeat"]
+        runs = compared.scores[compared.scores["dataset"] == dataset]
+        repeats = runs["repeat"].unique()
         for repeat in repeats:
             try:
                 stored = [results.sample_losses(m, dataset, repeat) for m in compared.methods]
@@ -154,27 +156,31 @@ def chances(
                 return "the metric is not a mean over test samples"
             if len(sizes) > 1:
                 return f"the methods were tested on different rows of {dataset}"
+            run = runs[runs["repeat"] == repeat]
+            done = run.pivot(index="iteration", columns="method", values="evaluations")
+            done = done[compared.methods].to_numpy()
             for array, (iterations, pairs) in zip(found, questions, strict=True):
-                array[:, :, place] += of_run(stored, iterations, pairs) / len(repeats)
+                array[:, :, place] += of_run(stored, done[iterations - 1], pairs) / len(repeats)
     return found
 
 
 def of_run(
-    stored: list[tuple[np.ndarray, np.ndarray]], iterations: np.ndarray, pairs: np.ndarray
+    stored: list[tuple[np.ndarray, np.ndarray]], evaluations: np.ndarray, pairs: np.ndarray
 ) -> np.ndarray:
     """Chances in one run, from the losses of every method; see :func:`chances`.
 
-    ``stored`` has ``Results.sample_losses`` of every method; ``iterations`` are of shape (n,), and
-    ``pairs`` of methods by position of shape (n_pairs, 2). Returns shape (n, n_pairs).
+    ``stored`` has ``Results.sample_losses`` of every method; ``evaluations`` are of shape (n,
+    methods), and ``pairs`` of methods by position of shape (n_pairs, 2). Returns shape (n,
+    n_pairs).
     """
     kept = [losses for _, losses in stored if len(losses)]
     if not kept:
-        return np.full((len(iterations), len(pairs)), 0.5)
+        return np.full((len(evaluations), len(pairs)), 0.5)
     losses = np.concatenate([np.zeros_like(kept[0][:1]), *kept])  # row 0 represents no model
-    rows = np.zeros((len(iterations), len(stored)), dtype=int)
+    rows = np.zeros((len(evaluations), len(stored)), dtype=int)
     start = 0
     for method, (changes, own) in enumerate(stored):
-        count = np.searchsorted(changes, iterations, side="right")
+        count = np.searchsorted(changes, evaluations[:, method], side="right")
         rows[:, method] = np.where(count, start + count, 0)
         start += len(own)
     # Compute each pair of rows once, because most ensembles persist for several iterations.
@@ -186,7 +192,7 @@ def of_run(
         compare(losses, first, second),
         (1 + (first > 0) - (second > 0)) / 2,
     )
-    return better[places].reshape(len(iterations), len(pairs))
+    return better[places].reshape(len(evaluations), len(pairs))
 
 
 def _labels(wrong: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -255,7 +255,8 @@ def _better(found: Results) -> dict[tuple[str, str, int], str]:
             continue
         if lengths.nunique() > 1:
             continue
-        chances = pairwise.of_run(stored, _tenths(lengths.iloc[0]), pairs).T
+        tenths = np.repeat(_tenths(lengths.iloc[0])[:, None], len(methods), axis=1)
+        chances = pairwise.of_run(stored, tenths, pairs).T
         for place, method in enumerate(methods):
             others = zip(pairs, chances, strict=True)
             made[dataset, method, repeat] = " ".join(

@@ -216,7 +216,10 @@ class AdaptiveSuccessiveFiltering(TreeParzenEstimator):
             "shares": {names[i]: share for i, share in shares.items()},
         }
         own = per_algorithm.inside(history, parts[names[arm]])
-        suggestion = super().suggest(own, rng)
+        try:
+            suggestion = super().suggest(own, rng)
+        except UserError as error:  # a table may have no configuration in an arm
+            raise UserError(f"arm '{names[arm]}': {error}") from None
         if suggestion.configuration in history.seen:  # the arm is exhausted
             others = [parts[name] for name in why["surviving"]]
             found = per_algorithm.elsewhere(history, others, rng)

@@ -179,10 +179,12 @@ def _closed(pipe: int) -> bool:
 
 def _end_with(parent: int) -> None:
     if os.getppid() != parent:
-        raise UserError(
-            f"the workflow that started this job (process {parent}) has ended; "
-            "by hand: without ENSEMBLE_SEARCH_PARENT"
+        print(
+            f"stopped: the workflow that started this job (process {parent}) has ended; run the "
+            "same command again (by hand, without ENSEMBLE_SEARCH_PARENT)",
+            file=sys.stderr,
         )
+        sys.exit(128 + signal.SIGTERM)
     signals.with_parent(parent, signal.SIGTERM)
 
 

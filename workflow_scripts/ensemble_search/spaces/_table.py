@@ -82,7 +82,7 @@ class TableSpace(Space):
         fixed = {**self.fixed, **(fixed or {})}
         rows = self._part(fixed)
         if not len(rows):
-            what = f"with {fixed}" if fixed else "in one of the pieces of the space"
+            what = f"with {fixed}" if fixed else "in this part of the space"
             raise UserError(
                 f"the table has no configuration {what}; enlarge it, or choose an optimizer that "
                 "does not ask for them"

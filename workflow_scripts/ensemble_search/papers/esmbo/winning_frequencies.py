@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ensemble_search.analysis import pairwise
+from ensemble_search.analysis import curves, pairwise
 from ensemble_search.analysis.load import Results
 from ensemble_search.papers import agreement
 from ensemble_search.papers.esmbo import checks
@@ -28,8 +28,11 @@ def build(results: Results, publish) -> list[Section] | str:
     if set(methods) != set(printed.index):
         return f"the study lacks some of the paper's methods: {', '.join(printed.index)}"
     compared = results.comparison(methods)
+    if len(results.study["datasets"]) < 2:
+        return "the study has one data set"
     if len(compared.methods) < len(methods) or len(compared.datasets) < 2:
         return "its four methods have not finished on two data sets"
+    compared = curves.over_budget(results, compared)
     losses = pairwise.mean_losses(compared)[-pairwise.LAST :]
     found = pairwise.wins(losses).mean(axis=(0, 1))
     places = [compared.methods.index(m) for m in methods]
@@ -54,7 +57,7 @@ def _text(study: dict[str, Any], sizes: tuple[int, int]) -> str:
         "Winning frequency (share of data sets on which the row's method has a lower mean test "
         "loss than the column's; ties count one half for both), and expected rank, on "
         f"{sizes[0]} data sets; in parentheses those of the paper, on {sizes[1]} others. Both are "
-        f"means over the last {pairwise.LAST} iterations. "
+        f"means over the last {pairwise.LAST} {curves.unit(study)}s. "
     )
     evaluations = study["budget"].get("evaluations")
     if evaluations != paper["evaluations"]:

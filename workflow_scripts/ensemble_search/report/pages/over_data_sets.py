@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ensemble_search.analysis import datasets, pairwise
+from ensemble_search.analysis import curves, datasets, pairwise
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.pairwise import Pairwise
 from ensemble_search.report.plots import curve_figures
@@ -25,28 +25,28 @@ def build(results: Results, publish) -> list[Section] | str:
     if n < 2:
         return "it needs runs on at least 2 data sets"
     found = pairwise.compare(results, seen.compared, seen.reference)
-    loss = seen.losses.title
+    loss, unit = seen.losses.title, curves.unit(results.study)
     text = (
         f"Every method against every other on {n} data sets, as in the paper on sequential "
         "model-based ensemble optimization (Lacoste et al., 2014). A method wins on a data set if "
         f"its mean test {loss} over repeats is lower; its winning frequency is the share of data "
         "sets on which it wins, and a tie counts one half for both. Its expected rank on a data "
         "set is 1 + the number of methods that win against it. Both are averaged over the last "
-        f"iterations (at most {pairwise.LAST}), as in that paper. The units are the data sets, "
-        "however many repeats there are."
+        f"{unit}s (at most {pairwise.LAST}), as in that paper. The units of the tests are the data "
+        "sets, however many repeats there are."
     )
     parts = [caution] if (caution := datasets.caveat(results.study)) else []
     sections = [
-        Section("Who wins against whom?", [text, *parts, *_table(found, seen)]),
-        Section("Expected rank over iterations", _ranks(found, seen, publish)),
+        Section("Who wins against whom?", [text, *parts, *_table(found, seen, unit)]),
+        Section(f"Expected rank over {unit}s", _ranks(found, seen, unit, publish)),
     ]
     if not found.reason:
         title = f"How certain is it that {seen.reference} is better?"
-        sections.append(Section(title, _probabilities(found, seen, publish)))
+        sections.append(Section(title, _probabilities(found, seen, unit, publish)))
     return sections
 
 
-def _table(found: Pairwise, seen: View) -> list[str | Table]:
+def _table(found: Pairwise, seen: View, unit: str) -> list[str | Table]:
     methods = seen.compared.methods
     pairs = {(pair["method"], pair["against"]): pair for pair in found.pairs.to_dict("records")}
     best = found.ranks.round(9).min()
@@ -67,7 +67,7 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
     symbols = any(symbol in cell.text for row in rows for cell in row[1:] for symbol in SYMBOLS)
     if symbols:
         notes[0] += (
-            f" The values behind the symbols are means over the same iterations, {first} to {last}."
+            f" The values behind the symbols are means over the same {unit}s, {first} to {last}."
             f" Not adjusted for multiple tests: of {tests} sign tests without any true difference, "
             f"up to {UNLIKELY[1] * tests:.2g} would have • or ● by chance."
         )
@@ -90,7 +90,7 @@ def _table(found: Pairwise, seen: View) -> list[str | Table]:
         )
     caption = (
         f"Winning frequencies in test {seen.losses.title} (share of "
-        f"{len(seen.compared.datasets)} data sets, mean over iterations {first} to {last}, ties "
+        f"{len(seen.compared.datasets)} data sets, mean over {unit}s {first} to {last}, ties "
         "count one half for both), and expected ranks"
     )
     data = found.pairs.assign(expected_rank=found.pairs["method"].map(found.ranks))
@@ -112,39 +112,39 @@ def _symbol(value: float, limits) -> str:
     return next((s for s, limit in zip(SYMBOLS, limits, strict=True) if value < limit), "–")
 
 
-def _ranks(found: Pairwise, seen: View, publish) -> list:
+def _ranks(found: Pairwise, seen: View, unit: str, publish) -> list:
     methods, title = seen.compared.methods, f"Expected rank in test {seen.losses.title}"
     text = (
         f"On each data set the methods are ranked by their mean test {seen.losses.title} at every "
-        "iteration; the page on ranks over iterations ranks them within each repeat instead."
+        f"{unit}; the page “Ranks over the budget” ranks them within each repeat instead."
     )
     if len(methods) > curve_figures.MANY:
         text += f" {curve_figures.FRAMES}"
-    curves = found.rank_curves
-    figure = curve_figures.rank_lines(curves, methods, seen.look, seen.losses)
-    alt = _at_the_end(_last(curves, "rank"))
-    return [text, publish(figure, "ranks", curves, f"{title} over iterations", alt)]
+    lines = found.rank_curves
+    figure = curve_figures.rank_lines(lines, methods, seen.look, seen.losses, unit)
+    alt = _at_the_end(_last(lines, "rank"), unit)
+    return [text, publish(figure, "ranks", lines, f"{title} over {unit}s", alt)]
 
 
-def _probabilities(found: Pairwise, seen: View, publish) -> list:
-    curves = found.probability_curves
-    ends = _last(curves, "probability")
+def _probabilities(found: Pairwise, seen: View, unit: str, publish) -> list:
+    lines = found.probability_curves
+    ends = _last(lines, "probability")
     surely = [m for m, p in ends.items() if p > SURE[0]]
     text = (
-        f"Poisson binomial test of {seen.reference} against each other method at every iteration. "
-        "At 0.5, neither of the two is favoured. At the last iteration the probability is "
+        f"Poisson binomial test of {seen.reference} against each other method at every {unit}. "
+        f"At 0.5, neither of the two is favoured. At the last {unit} the probability is "
         f"above {SURE[0]} against {', '.join(surely) or 'none of them'}."
     )
     label = f"probability that {seen.reference} is better"
-    figure = curve_figures.probability_lines(curves, seen.look, label)
-    title = f"Probability that {seen.reference} is better than each method over iterations"
-    return [text, publish(figure, "probabilities", curves, title, _at_the_end(ends))]
+    figure = curve_figures.probability_lines(lines, seen.look, label, unit)
+    title = f"Probability that {seen.reference} is better than each method over {unit}s"
+    return [text, publish(figure, "probabilities", lines, title, _at_the_end(ends, unit))]
 
 
-def _last(curves: pd.DataFrame, column: str) -> pd.Series:
-    last = curves[curves["iteration"] == curves["iteration"].max()]
+def _last(lines: pd.DataFrame, column: str) -> pd.Series:
+    last = lines[lines["iteration"] == lines["iteration"].max()]
     return last.set_index("method")[column]
 
 
-def _at_the_end(values: pd.Series) -> str:
-    return "At the last iteration: " + ", ".join(f"{m} {v:.2f}" for m, v in values.items())
+def _at_the_end(values: pd.Series, unit: str) -> str:
+    return f"At the last {unit}: " + ", ".join(f"{m} {v:.2f}" for m, v in values.items())

@@ -39,10 +39,12 @@ def rank_lines(
     return _lines(wide, look, f"average rank (1 = lowest {losses.title})", limits, unit)
 
 
-def probability_lines(curves: pd.DataFrame, look: dict[str, dict], label: str) -> Figure:
+def probability_lines(
+    curves: pd.DataFrame, look: dict[str, dict], label: str, unit: str = "iteration"
+) -> Figure:
     """Draw probabilities by method over iterations, as :func:`rank_lines` draws ranks."""
     wide = curves.pivot(index="iteration", columns="method", values="probability")
-    return _lines(wide[curves["method"].unique()], look, label, (0, 1))
+    return _lines(wide[curves["method"].unique()], look, label, (0, 1), unit)
 
 
 def _lines(

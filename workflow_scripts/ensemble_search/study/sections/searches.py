@@ -27,7 +27,7 @@ SHARES = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Field(min_le
 
 def _number(value: Any) -> Any:
     """Convert a number written as a fraction, such as ``1/27``; return other values unchanged."""
-    return read(value) if isinstance(value, str) and re.fullmatch(r"\d+/\d+", value) else value
+    return read(value) if isinstance(value, str) and re.fullmatch(r"\d+/\d+ *", value) else value
 
 
 #: A value in the settings of a search.
