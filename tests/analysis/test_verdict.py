@@ -28,6 +28,19 @@ def test_verdict_with_three_repeats_says_that_nothing_can_be_significant():
     assert "fixed split" in text
 
 
+def test_data_sets_that_are_too_few_for_so_many_methods_leave_the_repeats():
+    """With 2 comparisons, Holm doubles the smallest p-value over 6 data sets, 0.031."""
+    steps = np.arange(10) / 1000
+    results = {f"d{i}": {"A": 0.1 + steps, "B": 0.2 + steps, "C": 0.3 + steps} for i in range(7)}
+    answer = said(final({name: results[name] for name in list(results)[:6]}))
+    assert answer.headline.startswith("A ranks best")
+    assert "significant on 6 of 6 data sets" in answer.headline
+    text = " ".join(answer.sentences)
+    assert "with 6 data sets it is 0.03125 (0.0625 by Holm for 2 comparisons). So nothing" in text
+    assert "takes at least 7 data sets." in text
+    assert "runner-up, is significant." in said(final(results)).headline
+
+
 def test_verdict_over_many_data_sets():
     clear = {f"d{i}": {"A": [0.1, 0.1], "B": [0.2 + i / 100, 0.3]} for i in range(8)}
     answer = said(final(clear))

@@ -42,6 +42,10 @@ def test_regressions_are_weighted_by_what_they_explain():
     # Of all rows at the mean, whose error is 0, nothing can be explained.
     pool = Pool(np.ones((1, 2, 1), np.float32), np.zeros(2), np.ones(1), 0, REGRESSION)
     assert Bagging().build(pool).indices.tolist() == [0]
+    useless = Pool(
+        np.zeros((3, 2, 1), np.float32), labels, np.array([7.0, 3.0, 5.0]), 0, REGRESSION
+    )
+    assert Bagging().build(useless).indices.tolist() == [1], "the best of them"
 
 
 def test_size_is_five_as_in_the_paper():

@@ -13,27 +13,29 @@ from ensemble_search.metrics.brier import Brier
 from ensemble_search.problems.classification import Classification
 
 
-def make_pool(n: int, rows: int, n_classes: int) -> Pool:
+def make_pool(n: int, rows: int, n_classes: int, weighted: bool = False) -> Pool:
     rng = np.random.default_rng([n, rows, n_classes])
     labels = rng.integers(n_classes, size=rows)
     odds = np.exp(rng.normal(size=(n, rows, n_classes)) + np.eye(n_classes)[labels])
-    problem = Classification(Brier())
+    metric = Brier().with_weights(rng.exponential(size=rows)) if weighted else Brier()
+    problem = Classification(metric)
     predictions = problem.compress((odds / odds.sum(axis=2, keepdims=True)).astype(np.float32))
     errors = np.array([problem.metric.loss(labels, p) for p in predictions])
     return Pool(predictions, labels, errors, 4, problem)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_weights_are_shares_of_the_selections(n_classes):
+def test_weights_are_shares_of_the_selections(n_classes, weighted):
     """Plain loops over bootstraps, drawn as documented, rounds and models; losses do not tie."""
-    pool = make_pool(9, 30, n_classes)
+    pool = make_pool(9, 30, n_classes, weighted)
     times = np.zeros(9)
     for number in range(6):
         rows = np.random.default_rng([pool.seed, number]).integers(30, size=30)
         path: list[int] = []
         for _ in range(3):
             losses = [
-                pool.problem.metric.loss(
+                pool.problem.metric.on(rows).loss(
                     pool.labels[rows], pool.predictions[[*path, i]][:, rows].mean(axis=0)
                 )
                 for i in range(9)
@@ -46,8 +48,9 @@ def test_weights_are_shares_of_the_selections(n_classes):
     np.testing.assert_allclose(members.weights, times[times > 0] / 18)
 
 
-def test_one_round_is_agnostic_bayes():
-    pool = make_pool(12, 40, 3)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_round_is_agnostic_bayes(weighted):
+    pool = make_pool(12, 40, 3, weighted)
     one = BootstrapSelection(size=1, bootstraps=20).build_prefixes(pool)
     other = AgnosticBayes(bootstraps=20).build_prefixes(pool)
     for a, b in zip(one, other, strict=True):

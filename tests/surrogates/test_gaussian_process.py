@@ -150,6 +150,16 @@ def test_few_or_equal_errors_are_no_problem(errors):
     assert np.isfinite(std).all()
 
 
+def test_what_ties_predict_does_not_depend_on_the_rounding_of_their_mean():
+    """The standard deviation of ten times 0.3 is 6e-17, that of ten times 0.25 is 0."""
+    vectors, new = made(10)[0], made(9, seed=1)[0]
+    low, high = (
+        GaussianProcess().fit(vectors, np.full(10, e), NUMBERS, rng()) for e in (0.25, 0.3)
+    )
+    assert (low(new)[0] == 0.25).all() and (high(new)[0] == 0.3).all()
+    assert (low(new)[1] == high(new)[1]).all()
+
+
 @pytest.mark.parametrize("optimizer", ["smbo", "divbo"])
 def test_it_is_rejected_in_a_space_with_conditions(optimizer):
     content = {

@@ -8,6 +8,9 @@ import pandas as pd
 from ensemble_search.analysis import ranks
 from ensemble_search.analysis.wilcoxon import ALPHA
 
+#: Number of random permutations.
+PERMUTATIONS = 9999
+
 
 @dataclass(frozen=True)
 class Friedman:
@@ -15,13 +18,8 @@ class Friedman:
 
     ranks: pd.Series  #: average rank by method, lowest first
     datasets: int  #: number of data sets
-    #: Friedman's chi-square, corrected for ties, with k - 1 degrees of freedom.
-    statistic: float
-    p: float
-    #: The less conservative F form of Iman and Davenport (1980); the statistic is infinite and p 0
-    #: if all data sets rank the methods equally.
-    f_statistic: float
-    f_p: float
+    statistic: float  #: Friedman's chi-square, corrected for ties
+    p: float  #: its p-value; see :func:`friedman`
     #: Average ranks that differ by more than this differ significantly at :data:`ALPHA` (Nemenyi,
     #: two-sided).
     difference: float
@@ -45,6 +43,11 @@ class Friedman:
 def friedman(errors: pd.DataFrame) -> Friedman:
     """Test whether the methods' average ranks differ (Demsar, JMLR 7, 2006, Section 3.2.2).
 
+    p is the share of permutations of the ranks within data sets with as large a statistic: of all,
+    or of :data:`PERMUTATIONS` random ones if there are more. With few data sets, the chi-square
+    distribution gives too large p-values, and the F form of Iman and Davenport (1980), which
+    orders permutations equally, too small ones.
+
     ``errors`` are mean errors, shape (data sets, methods). Raises ValueError with fewer than 2 data
     sets or 3 methods.
     """
@@ -56,18 +59,28 @@ def friedman(errors: pd.DataFrame) -> Friedman:
     placed = ranks.rank(errors.to_numpy())
     average = pd.Series(placed.mean(axis=0), errors.columns).sort_values(kind="stable")
     tied = (placed == placed[:, :1]).all()  # all methods tie on every data set: 0 / 0
-    statistic, p = (0.0, 1.0) if tied else map(float, stats.friedmanchisquare(*placed.T))
-    rest = n * (k - 1) - statistic  # 0 if all data sets rank the methods equally
-    f_statistic = (n - 1) * statistic / rest if rest > 1e-9 else np.inf
+    test = stats.permutation_test(
+        tuple(placed.T),
+        _spread,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=PERMUTATIONS,
+        batch=1000,
+        alternative="greater",
+        rng=np.random.default_rng(0),
+    )
     return Friedman(
         ranks=average,
         datasets=n,
-        statistic=statistic,
-        p=p,
-        f_statistic=f_statistic,
-        f_p=float(stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))),
+        statistic=0.0 if tied else float(stats.friedmanchisquare(*placed.T).statistic),
+        p=float(test.pvalue),
         difference=critical_difference(k, n),
     )
+
+
+def _spread(*placed: np.ndarray, axis: int) -> np.ndarray:
+    """Return the sum of squared rank sums, of which chi-square is a linear function."""
+    return sum(np.sum(ranks, axis=axis) ** 2 for ranks in placed)
 
 
 def critical_difference(methods: int, datasets: int) -> float:

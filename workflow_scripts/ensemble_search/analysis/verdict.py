@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import pandas as pd
@@ -142,8 +143,8 @@ def _sure(
     """
     n = final.index.get_level_values("dataset").nunique()
     pairs = final.groupby(level="dataset").size()
-    if wilcoxon.smallest_p(n) <= ALPHA:
-        others = summary.index[1:]
+    others = summary.index[1:]
+    if _smallest(n, len(others)) <= ALPHA:
         errors = ranks.means(final)
         p = summary["p_holm"]
         beaten = int((p[others] <= ALPHA).sum())
@@ -259,21 +260,28 @@ def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -
 def _power(final: pd.DataFrame) -> str:
     """Warn if the smallest possible p-value is too large for any finding."""
     pairs = final.groupby(level="dataset").size()
-    n, repeats = len(pairs), int(pairs.max())
-    limits = []
-    if wilcoxon.smallest_p(n) > ALPHA:
-        limits.append((n, "data set"))
-    if wilcoxon.smallest_p(repeats) > ALPHA:
-        limits.append((repeats, "repeat"))
-    if not limits:
+    limits = [(len(pairs), "data set", final.shape[1] - 1), (int(pairs.max()), "repeat", 1)]
+    parts, least = [], []
+    for n, what, comparisons in limits:
+        if _smallest(n, comparisons) <= ALPHA:
+            continue
+        parts.append(f"with {number_of(n, what)} it is {wilcoxon.smallest_p(n):g}")
+        if comparisons > 1:
+            parts[-1] += f" ({_smallest(n, comparisons):g} by Holm for {comparisons} comparisons)"
+        needed = next(k for k in count(n) if _smallest(k, comparisons) <= ALPHA)
+        least.append(number_of(needed, what))
+    if not parts:
         return ""
-    parts = [f"with {number_of(k, what)} it is {wilcoxon.smallest_p(k):g}" for k, what in limits]
-    what = " or ".join(f"over {what}s" for _, what in limits)
     return (
         "The smallest p-value that a signed-rank test can give with n pairs is 2/2ⁿ: "
-        f"{' and '.join(parts)}. So nothing can be significant at {ALPHA} {what}, "
-        "however large the difference: that takes at least 6."
+        f"{' and '.join(parts)}. So nothing can be significant at {ALPHA} over these, however "
+        f"large the difference: that takes at least {' or '.join(least)}."
     )
+
+
+def _smallest(pairs: int, comparisons: int) -> float:
+    """Smallest p-value of a signed-rank test after Holm's adjustment."""
+    return min(1.0, comparisons * wilcoxon.smallest_p(pairs))
 
 
 def reach(splits: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ class Bagging(Ensemble):
 
     The paper does not specify the weights. Here they are proportional to validation accuracy (other
     metrics: 1 - loss / :attr:`Pool.worst`, which is R² for the squared error). An evaluation that
-    is never right, or no better than a useless model, gets weight 0, unless all would.
+    is never right, or no better than a useless model, gets weight 0. If all would, the best is the
+    only member.
 
     Attributes
     ----------
@@ -28,5 +29,5 @@ class Bagging(Ensemble):
             return None
         weights = np.maximum(1 - pool.errors[indices] / pool.worst, 0)
         if not weights.any():
-            return Members(indices[:1], np.ones(1))
+            return Members(indices[[pool.errors[indices].argmin()]], np.ones(1))
         return Members(indices[weights > 0], weights[weights > 0] / weights.sum())

@@ -9,6 +9,7 @@ from ensemble_search.ensembles import _bootstraps
 from ensemble_search.ensembles.base import Members, Pool
 from ensemble_search.ensembles.greedy.base import GreedyEnsemble
 from ensemble_search.ensembles.selection import paths, select
+from ensemble_search.metrics.base import Metric
 
 
 class BootstrapSelection(GreedyEnsemble):
@@ -38,9 +39,8 @@ class BootstrapSelection(GreedyEnsemble):
         if not len(ok):
             return None
         counts = np.zeros(len(ok), dtype=int)
-        for drawn in self._drawn(pool, ok):
-            metric = self.minimised(pool.problem)
-            chosen = select(*drawn[:2], self.size, drawn[2], ties=self.ties, metric=metric)
+        for predictions, labels, metric, seed in self._drawn(pool, ok):
+            chosen = select(predictions, labels, self.size, seed, ties=self.ties, metric=metric)
             counts[chosen.indices] += np.rint(chosen.weights * self.size).astype(int)
         return self._members(counts, ok)
 
@@ -49,8 +49,7 @@ class BootstrapSelection(GreedyEnsemble):
         ok = np.flatnonzero(~np.isnan(pool.errors))
         # Row t: how often each model is selected from the first t + 1.
         counts = np.zeros((len(ok), len(ok)), dtype=int)
-        for predictions, labels, seed in self._drawn(pool, ok):
-            metric = self.minimised(pool.problem)
+        for predictions, labels, metric, seed in self._drawn(pool, ok):
             found = paths(predictions, labels, self.size, seed, self.ties, metric)
             for row, (path, _) in zip(counts, found, strict=True):
                 np.add.at(row, path, 1)
@@ -59,13 +58,15 @@ class BootstrapSelection(GreedyEnsemble):
 
     def _drawn(
         self, pool: Pool, ok: np.ndarray
-    ) -> Iterator[tuple[list[np.ndarray], np.ndarray, int]]:
-        """Yield predictions, labels and the seed of random ties on each bootstrap."""
+    ) -> Iterator[tuple[list[np.ndarray], np.ndarray, Metric, int]]:
+        """Yield predictions, labels, metric and the seed of random ties on each bootstrap."""
+        metric = self.minimised(pool.problem)
         for number in range(self.bootstraps):
             drawn = _bootstraps.counts(range(number, number + 1), len(pool.labels), 1, pool.seed)[0]
             rows = np.repeat(np.arange(len(drawn)), drawn)
             seed = int(np.random.default_rng([pool.seed, number]).integers(2**31))
-            yield [pool.predictions[i][rows] for i in ok], pool.labels[rows], seed
+            predictions = [pool.predictions[i][rows] for i in ok]
+            yield predictions, pool.labels[rows], metric.on(rows), seed
 
     def _members(self, counts: np.ndarray, ok: np.ndarray) -> Members:
         chosen = np.flatnonzero(counts)

@@ -145,7 +145,7 @@ def score(
         If the test predictions of a member are not numbers.
     """
     metric = pool.problem.metric
-    test_metric = metric.with_weights(test_weights)
+    test_metric, unweighted = metric.with_weights(test_weights), metric.with_weights(UNWEIGHTED)
     result = np.full((len(built), 3), np.nan)
     sizes = np.zeros(len(built), dtype=np.int64)
     changes: list[tuple[int, Members]] = []
@@ -166,7 +166,7 @@ def score(
             )
             sizes[i] = len(members.indices)
             changes.append((i + 1, members))
-            single = test_metric.losses(test_labels, test)
+            single = unweighted.losses(test_labels, test)
             losses.append(np.asarray([] if single is None else single, dtype=np.float32))
     scores = {
         "iteration": np.arange(1, len(built) + 1),

@@ -39,7 +39,9 @@ class GaussianProcess(PerformanceSurrogate):
         """Fit the process; see :meth:`PerformanceSurrogate.fit`. The model has ``gradients``."""
         columns = one_hot(vectors, categories).astype(float)
         errors = np.asarray(errors, float)
-        mean, std = errors.mean(), errors.std() or 1.0
+        mean, std = errors.mean(), errors.std()
+        if np.ptp(errors) == 0:  # then both may have rounding errors
+            mean, std = errors[0], 1.0
         standardised = (errors - mean) / std
         part = np.arange(len(errors))
         if len(part) > MOST:
