@@ -189,7 +189,7 @@ def test_a_lost_file_of_a_table(made, name):
             "33 configurations, fewer than budget.evaluations, 34",
         ),
         ({"limits": {"seconds": 9}}, "limits.seconds is 60.0, the study's 9.0"),
-        ({"split": {"seed": 7}}, "is not of this study: data, split or seed are others"),
+        ({"split": {"seed": 7}}, "is not of this study: split: seed is 1, the study's 7"),
         ({"tables": {"searches": ["bo"]}}, "tables.searches: the searches of this study are repl"),
         (
             {"evaluation": {"warm_start": {"bo": "results/nothing"}}},
