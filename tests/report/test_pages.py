@@ -435,14 +435,15 @@ def test_minimum_diversity_of_a_report(report):
     assert mine["minimum"].to_numpy() == pytest.approx((np.array(gaps) + more) / 2, abs=1e-6)
 
 
+def write_with_one_on_half_of_the_rows(folder, study):
+    fall = np.linspace(0.5, 0.3, 20)
+    fidelity = {"DivBO": np.where(np.arange(1, 21) == 18, 0.5, 1.0)}
+    made.write(folder, study, lambda *_: (fall, fall), fidelity=fidelity)
+
+
 def test_suggestions_on_a_share_of_the_rows_have_no_minimum_diversity(tmp_path):
     study = made.study(("DivBO",), ("quake",), repeats=1, budget=20)
-    fall = np.linspace(0.5, 0.3, 20)
-    made.write(tmp_path, study, lambda *_: (fall, fall))
-    fidelity = np.where(np.arange(1, 21) == 18, 0.5, 1.0)
-    settings = made.made_with(study, "search-divbo")
-    where = tmp_path, "quake", "search-divbo", 0
-    made.write_search(*where, fall, fidelity=fidelity, made_with=settings)
+    write_with_one_on_half_of_the_rows(tmp_path, study)
     rows = minimum_diversity.follow(load(study, tmp_path), ["DivBO"])
     assert rows["iteration"].tolist() == [17, 18, 19, 20]
     assert rows["minimum"].isna().tolist() == [False, True, False, False]
@@ -450,12 +451,7 @@ def test_suggestions_on_a_share_of_the_rows_have_no_minimum_diversity(tmp_path):
 
 def test_searches_that_suggest_on_few_rows_are_not_compared_by_their_suggestions(tmp_path):
     study = made.study(("RS-ES", "DivBO"), ("quake",), repeats=1, budget=20)
-    fall = np.linspace(0.5, 0.3, 20)
-    made.write(tmp_path, study, lambda *_: (fall, fall))
-    fidelity = np.where(np.arange(1, 21) == 18, 0.5, 1.0)
-    settings = made.made_with(study, "search-divbo")
-    where = tmp_path, "quake", "search-divbo", 0
-    made.write_search(*where, fall, fidelity=fidelity, made_with=settings)
+    write_with_one_on_half_of_the_rows(tmp_path, study)
     (section, *_) = suggested_learners.build(load(study, tmp_path), None)
     assert section.parts[1].startswith("Left out: search-divbo. They fit some suggestions on few")
     assert section.parts[2].data["search"].tolist() == ["search-rs-es"]

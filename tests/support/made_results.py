@@ -181,12 +181,14 @@ def _last_two(errors: np.ndarray) -> dict:
     return {n: pa.array(c, t) for n, c, t in zip(names, columns, types, strict=True)}
 
 
-def write(results: Path, study: dict, error, skip=()) -> None:
+def write(results: Path, study: dict, error, skip=(), fidelity=None) -> None:
     """Write a whole study.
 
     ``error(method, dataset, repeat)`` gives the arrays of validation and test errors; a run that is
-    in ``skip`` as (method, dataset, repeat) is left out.
+    in ``skip`` as (method, dataset, repeat) is left out. ``fidelity`` has those of the evaluations
+    of some methods.
     """
+    spent = {"budget": study["budget"]} if "fits" in study["budget"] else {}
     for dataset in study["datasets"]:
         write_split(results, dataset)
         for method, parts in study["methods"].items():
@@ -195,8 +197,9 @@ def write(results: Path, study: dict, error, skip=()) -> None:
                     continue
                 validation, test = error(method, dataset, repeat)
                 where = results, dataset, parts["search"]
-                settings = made_with(study, parts["search"])
-                write_search(*where, repeat, validation, made_with=settings)
+                more = {"made_with": made_with(study, parts["search"]) | spent}
+                more |= {"fidelity": (fidelity or {}).get(method, 1.0)}
+                write_search(*where, repeat, validation, **more)
                 folder = results / "ensembles" / dataset / parts["search"] / parts["ensemble"]
                 folder /= str(repeat)
                 write_ensemble(folder, validation, test, metric=study["metric"])
