@@ -66,7 +66,7 @@ def _main(written: Callable[[str], str]) -> None:
         if not getattr(options, name):
             raise UserError(f"--{name} is missing, such as --data=customers.csv --target=left")
     found = Search(options)
-    print(f"{found.folder / 'study.yaml'}: {written(found.summary)}", flush=True)
+    print(f"{found.folder / 'study.yaml'}: {printable(written(found.summary))}", flush=True)
     print(aligned([prepare.READING, *found.columns[:MOST_COLUMNS]]), flush=True)
     if len(found.columns) > MOST_COLUMNS:
         print(f"and {len(found.columns) - MOST_COLUMNS} more, on the card")

@@ -12,18 +12,22 @@ import argparse
 import contextlib
 import csv
 import functools
+import operator
 import os
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import IO, Any
 
 from ensemble_search.runtime.errors import UserError, one_line, run
 
-#: Extensions of formats that cannot be written.
-OTHERS = (".arff", ".bz2", ".feather", ".gz", ".json", ".ods", ".xls", ".xlsx", ".zip")
+#: Extensions of formats that cannot be read, and of those that cannot be written.
+UNREAD = (".arff", ".bz2", ".feather", ".json", ".ods", ".xls", ".zip")
+UNWRITTEN = (*UNREAD, ".gz", ".tsv", ".xlsx")
 #: Maximum characters of an input field; longer ones probably have a quote that is not closed.
 LONGEST = 2**24
 
@@ -67,7 +71,9 @@ def main() -> None:
         raise UserError(f"--output: there is no folder '{options.output.parent}'")
     if options.output.is_dir():
         raise UserError(f"--output: '{options.output}' is a folder; name a file")
-    if options.output.suffix.lower() in OTHERS:
+    if options.input.suffix.lower() in UNREAD:
+        raise UserError(f"--input: '{options.input}' must be CSV, Parquet or Excel (.xlsx)")
+    if options.output.suffix.lower() in UNWRITTEN:
         raise UserError(
             f"--output: '{options.output}' must be CSV or Parquet; name a .csv or .parquet"
         )
@@ -172,22 +178,27 @@ class _Csv:
 
         self.writer, self.head = csv.writer(stream, lineterminator="\n"), False
         self.safe = functools.lru_cache(1000)(safe)
+        self.changed: Counter[str] = Counter()  # by column
 
     def __enter__(self) -> "_Csv":
         return self
 
     def __exit__(self, *error: object) -> None:
-        pass
+        if some := ", ".join(f"'{name}' ({n})" for name, n in self.changed.items() if n):
+            said = "note: values that a spreadsheet or a terminal would run are escaped in"
+            print(one_line(f"{said} {some}; Parquet keeps them"), file=sys.stderr)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Write some rows; column names are those of the first call."""
         if not self.head:
             self.writer.writerow(map(self.safe, columns))
             self.head = True
-        written = (
-            [self.safe(value) if isinstance(value, str) else value for value in own]
-            for own in columns.values()
-        )
+        written = []
+        for name, own in columns.items():
+            texts = [isinstance(value, str) for value in own]
+            made = [self.safe(v) if is_text else v for v, is_text in zip(own, texts, strict=True)]
+            self.changed[name] += sum(map(operator.ne, compress(made, texts), compress(own, texts)))
+            written.append(made)
         self.writer.writerows(zip(*written, strict=True))
 
 
@@ -269,14 +280,14 @@ class _Progress:
         self.rows, self.start, self.said = 0, time.monotonic(), set[str]()
 
     def show(self, rows: int, position: int, notes: list[str]) -> None:
-        from ensemble_search.data.preparation import UNREADABLE, about
+        from ensemble_search.data.preparation import HUGE, UNREADABLE, about
 
         self.rows += rows
         place = f"in the first {self.rows} rows" if self.rows > 1 else "in the first row"
         for note in notes:
             if about(note) not in self.said:  # once each, for the first chunk that has it
                 self.said.add(about(note))
-                what = "warning" if UNREADABLE in note else "note"
+                what = "warning" if UNREADABLE in note or HUGE in note else "note"
                 print(one_line(f"{what}: {place}: {note}"), file=sys.stderr)
         seconds = time.monotonic() - self.start
         if sys.stderr.isatty() and 0 < position < self.size:

@@ -301,6 +301,14 @@ def test_periods_in_new_rows_are_rejected(tmp_path):
         list(rows.parquet(file, ["z", "x"], 10))
 
 
+def test_words_for_missing_values_are_counted_in_rows_with_a_target(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("x,z,y\n" + "NA,1,\n" * 3 + "1,,a\n" * 3 + "NA,2,b\n" * 4 + " NA,2,b\n" * 2)
+    _, described = normalise.normalise(sources.from_file(str(file), "y"))
+    assert described["gaps"] == {"x": [0, 6], "z": [3, 0]}
+    assert "column 'x' has 6 values treated as missing: 'NA' (6)" in described["notes"]
+
+
 def test_formulas_that_were_never_calculated_are_counted(tmp_path):
     file = tmp_path / "a.xlsx"
 

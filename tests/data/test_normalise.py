@@ -131,6 +131,22 @@ def test_numbers_with_separators(words, values, style):
     assert note.endswith(style)
 
 
+@pytest.mark.parametrize(
+    ("words", "telling"),
+    [
+        (["1/1/2020", "1/2/2020"] * 6, "1/2/2020"),
+        (["1", "2,5", "3"] * 5, "2,5"),
+        (["2020-12-30", "31.12.2020"] * 5, "31.12.2020"),
+        ([*map(str, range(100, 130)), "1,234"], "1,234"),
+        (["3", "4 €"] * 6, "4 €"),
+    ],
+)
+def test_examples_show_the_reading(words, telling):
+    column = pd.Series(words * 2, dtype="str")
+    notes = run(x=column, y=np.repeat(["a", "b"], len(words)))[1]["notes"]
+    assert f"such as '{telling}'" in notes[0]
+
+
 def test_a_placeholder_leaves_points_decimal():
     values = [f"{i % 7 + 1}.{100 + i}" for i in range(29)]
     frame, described = run(x=["unknown", *values], y=["a", "b"] * 15)

@@ -399,18 +399,27 @@ def test_importance_finds_the_column_of_a_rare_class():
     labels = (np.arange(20_000) < 20).astype(int)
     X[:, 0] = labels
     metric = plugins.load("metrics", "average-precision")()
-    first, second = measures.importance(Columns(X), X, labels, metric, 0)
+    first, second = measures.importance(Columns(X), np.asarray, X, labels, metric, 0)
     assert (first["column"], second["rise"], second["spread"]) == ("0", 0, 0)
     assert first["rise"] > 0.9
     # They count by their shares: a shuffle errs on 20 rows twice, of 20,000.
-    error = measures.importance(Columns(X), X, labels, ERROR, 0)[0]
+    error = measures.importance(Columns(X), np.asarray, X, labels, ERROR, 0)[0]
     assert 0.0005 < error["rise"] < 0.1
+
+
+def test_importance_is_that_of_the_probabilities_that_are_used():
+    X = np.random.default_rng(0).random((400, 2))
+    labels = (X[:, 0] > 0.5).astype(int)
+    calibrated = measures.importance(Columns(X), np.sqrt, X, labels, SQUARED_ERROR, 0)
+    rooted = np.sqrt(X)
+    roots = measures.importance(Columns(rooted), np.asarray, rooted, labels, SQUARED_ERROR, 0)
+    assert calibrated == roots
 
 
 def test_importance_of_wide_tables_takes_fewer_rows():
     X = np.random.default_rng(0).random((1000, 200))
     ensemble = Columns(X)
-    found = measures.importance(ensemble, X, X[:, :1].ravel(), SQUARED_ERROR, 0)
+    found = measures.importance(ensemble, np.asarray, X, X[:, :1].ravel(), SQUARED_ERROR, 0)
     assert found[0]["column"] == "0"
     assert ensemble.predicted == measures.FEWEST * (measures.REPEATS * 200 + 1)
 
@@ -526,7 +535,7 @@ SAID = {
     "amounts": "Rows are weighted here and in prediction intervals; counts are of rows.",
     "two": "average precision, F1 and thresholds is 'b'; to change it, search with POSITIVE=a "
     "(positive: a in",
-    "other": """search with POSITIVE='it'"'"'s 5$$' (positive: it's 5$ in a study)""",
+    "other": """search with POSITIVE='it'"'"'s 5$' (positive: it's 5$ in a study)""",
     "more": "Average precision, F1 and AUC are means over the classes",
     "kept": "The tested members are the delivered ones, refitted on the training rows.",
     "again": "Before they were refitted, their ",
@@ -572,7 +581,7 @@ def test_what_the_quality_says(changes, expected, monkeypatch):
         labels=labels, groups=given["groups"], weights=given["weights"], metric=metric, scale=1.0,
         name=given["metric"], loss=lambda loss: loss, manifest={"rows": given["rows"]},
         classes=given["classes"], commonest="a", unseen=given["unseen"], as_found=given["as_found"],
-        as_used=lambda stored, name: stored,
+        as_used=np.asarray,
     )  # fmt: skip
     measure = measures.measured(tested.name, labels, found, 0 * found, weights=np.empty(0))
     own = given["validation"]
@@ -625,10 +634,12 @@ def test_the_checkout_that_repeats_the_search_is_named(commit, dirty, said, monk
             members=SimpleNamespace(predict=lambda p: p), settings={"repeat": 0},
             source=SimpleNamespace(search="made/search", space="divbo"),
         ),
-        loss=lambda losses: losses, metric=ERROR, name="error", as_used=lambda stored, name: stored,
+        loss=lambda losses: losses, metric=ERROR, name="error", as_used=np.asarray,
     )  # fmt: skip
     about = {"method": "RS", "study": "s", "command": "snakemake"}
-    failed, searched = card._search(tested, about).paragraphs
+    part = card._search(tested, about)
+    assert [series.name for series in part.charts[0].series] == ["best pipeline so far", "ensemble"]
+    failed, searched = part.paragraphs
     assert failed == "1 of 2 failed." and searched.endswith(said)
 
 
@@ -665,6 +676,7 @@ def test_classes_that_the_figures_leave_out_are_said(n):
     tested = SimpleNamespace(
         ensemble=ensemble, X=X, labels=labels, metric=ERROR, scale=1.0, unseen=True,
         classes=list("abcdef")[:n], manifest={"target": "y"}, outputs=lambda p: p,
+        as_used=np.asarray,
         delivery=SimpleNamespace(source=SimpleNamespace(seed=0)),
     )  # fmt: skip
     part = card._columns(tested)
@@ -705,6 +717,7 @@ def of_test_rows(labels, found, metric, classes=(), warning=""):
         classes=list(classes), name="error" if classes else "rmse",
         delivery=SimpleNamespace(warning=warning, own_test=None), groups=None, std=1.0,
         ensemble=SimpleNamespace(half_width=lambda coverage: 1.2), weights=np.empty(0),
+        as_used=np.asarray,
     )  # fmt: skip
     given = {"labels": made.labels, "predictions": made.found, "baseline": baseline}
     names = [made.name] if classes else [made.name, "r2"]
@@ -846,6 +859,43 @@ def test_a_chart_draws_all_its_numbers(tmp_path):
     assert len(inner) == 1 and "<circle" in inner[0] and "<text" not in inner[0], "it is clipped"
     constant = Chart("c", "", "x", "y", [Series("one", [5], [7.0], "both")])
     assert len(constant.drawn()["series"][0]["dots"]) == 1
+
+
+def test_the_line_of_the_ensemble_is_not_calibrated_as_those_of_pipelines(monkeypatch):
+    monkeypatch.setattr(card.readers, "search", lambda folder: {"commit": "", "dirty": False})
+    monkeypatch.setattr(card.readers, "failures", lambda folder: "1 of 2 failed: x.")
+    loss = SimpleNamespace(loss=lambda labels, predictions: float(np.mean(predictions)))
+    pool = SimpleNamespace(problem=SimpleNamespace(metric=loss), labels=[], predictions=[0.5, 0.3],
+                           errors=[0.5, 0.25])  # fmt: skip
+    tested = SimpleNamespace(
+        delivery=SimpleNamespace(pool=pool, members=SimpleNamespace(predict=np.asarray),
+                                 settings={"repeat": 0},
+                                 source=SimpleNamespace(search="made/search", space="divbo")),
+        loss=lambda losses: losses, metric=ERROR, as_used=lambda stored: stored / 2,
+    )  # fmt: skip
+    part = card._search(tested, {"method": "RS", "study": "s", "command": "snakemake"})
+    _, ensemble = part.charts[0].series
+    assert (ensemble.name, ensemble.y) == ("ensemble, not calibrated", [0.4, 0.4])
+    assert part.paragraphs[0] == "1 of 2 failed: x."
+
+
+def test_text_from_data_has_no_control_characters(tmp_path):
+    """A line break would end the comment of a command that readers paste."""
+    name = "a'\nrm -rf . #\x1b[2J"
+    labels = np.arange(60) % 2
+    p = np.linspace(0.01, 0.99, 60)
+    of = SimpleNamespace(classes=["no", name], labels=labels, weights=np.empty(0), groups=None,
+                         probabilities=np.stack([1 - p, p], axis=1))  # fmt: skip
+    part = card._threshold(of)
+    assert len(part.code.splitlines()) == 1
+    table = page.Table((name,), [(name,)])
+    made = page.Card(name, name, [name], [part, page.Part("p", [name], [table])])
+    page.write(made, tmp_path)
+    for file in ("card.html", "card.md"):
+        text = (tmp_path / file).read_text(encoding="utf-8")
+        assert "\x1b" not in text
+        assert "\\x1b" in text.replace("\\\\", "\\")
+    assert "\nrm" not in text, "Markdown"
 
 
 def grouped(rng, groups, size):

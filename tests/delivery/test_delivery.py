@@ -690,6 +690,9 @@ def test_names_of_classes_reach_the_file_safely(copied, tmp_path):
     head, *lines = csv.reader(done.stdout.splitlines())
     assert head == ["\\x1b]0;t", *(f"probability of {c}" for c in ("=1+1", "-1", "c"))]
     assert {line[0] for line in lines} == {"'=1+1", "-1", "c"}
+    escaped = sum(line[0] == "'=1+1" for line in lines)
+    said = "note: values that a spreadsheet or a terminal would run are escaped in "
+    assert f"{said}'\\x1b]0;t' ({escaped}); Parquet keeps them" in done.stderr
 
 
 def test_the_card_says_what_it_is_and_escapes_names(delivered):

@@ -226,6 +226,11 @@ def test_labels_are_scored_as_they_are_in_the_data(monkeypatch):
     assert model.score(None, [1, 0, 0]) == pytest.approx(2 / 3)
     assert model.score(None, [1.0, 0.0, 1.0]) == 1
     assert model.score(None, ["1", "0", "1"]) == 1
+    for absent in (np.nan, None, pd.NA, ""):
+        with pytest.raises(UserError, match="y has no label in 2 of 3 rows: leave them out"):
+            model.score(None, [1, absent, absent])
+    model.classes_ = np.array(["1", "NA"])
+    assert model.score(None, ["1", "NA", "1"]) == pytest.approx(2 / 3)
 
 
 def test_numbers_that_are_all_equal_have_a_score(monkeypatch):

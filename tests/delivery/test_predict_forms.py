@@ -112,6 +112,21 @@ def test_columns_that_cannot_be_read_are_an_error_and_single_values_a_warning(
     )
 
 
+@pytest.mark.parametrize(
+    "cell, said", [("#DIV/0!", ""), ("1e39", "warning: in the first 178 rows: column 'alcohol': ")]
+)
+def test_values_that_training_treats_as_missing_are_never_too_many(
+    run, tmp_path, capsys, cell, said
+):
+    """Or a table's own training file may be rejected."""
+    FRAME.assign(alcohol=[cell] * 170 + ["13.5"] * 8).to_csv(tmp_path / "a.csv", index=False)
+    run("a.csv", "out.csv")
+    about = [line for line in capsys.readouterr().err.splitlines() if "alcohol" in line]
+    assert [line.startswith(f"{said}170 values infinite or above") for line in about] == (
+        [True] * bool(said)
+    )
+
+
 def test_each_kind_of_note_on_a_column_appears_once(run, tmp_path, capsys, monkeypatch):
     """Not only the first of a column, and not again for later rows."""
     monkeypatch.setattr(rows, "CHUNK", 89)
@@ -221,12 +236,18 @@ def test_values_without_a_common_type_cost_a_line(values, tmp_path):
         writer.write({"a": values})
 
 
-@pytest.mark.parametrize("name", ["o.xlsx", "o.csv.gz", "o.JSON"])
+@pytest.mark.parametrize("name", ["o.xlsx", "o.csv.gz", "o.JSON", "o.tsv"])
 def test_other_formats_are_not_written(run, tmp_path, name):
     FRAME.to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(UserError, match=r"--output: .* must be CSV or Parquet; name a .csv or"):
         run("a.csv", name)
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("name", ["a.arff", "a.json", "a.xls"])
+def test_other_formats_are_not_read(run, name):
+    with pytest.raises(UserError, match=rf"--input: '.*{name}' must be CSV, Parquet or Excel"):
+        run(name, "o.csv")
 
 
 def test_no_rows_are_a_table_without_rows(run, tmp_path):

@@ -125,6 +125,23 @@ def test_numbers_of_a_test_file_have_the_form_of_the_table(tmp_path):
         own_rows.read(str(test), made["preparation"], made, [])
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"times": np.zeros(100)}, "no rows are left for train"),
+        ({"times": np.arange(100)}, "no training row has class 'b'"),
+    ],
+)
+def test_columns_that_cannot_divide_are_those_of_an_option(columns, said):
+    """``split.train`` is a setting of a study, which users of a table do not have."""
+    settings = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    with pytest.raises(UserError) as raised:
+        split_rows.split_rows(np.repeat([0, 1], [90, 10]), "ab", settings, **columns)
+    (problem,) = map(table_search._of_option, raised.value.problems)
+    assert problem == f"--time: by this column, {said}; name another column, or omit it"
+    assert doors.written(problem, "make").startswith("TIME: by this column")
+
+
 def test_a_positive_class_of_nearly_all_rows_is_noted(tmp_path):
     file = tmp_path / "a.csv"
     file.write_text("x,y\n" + "1,ok\n" * 80 + "2,bad\n" * 20)
@@ -141,7 +158,10 @@ def test_a_positive_class_of_nearly_all_rows_is_noted(tmp_path):
     made = {door: doors.written(note, door).partition("found, ")[2] for door in doors.DOORS}
     assert made["python"].startswith("""positive="5 $'s" makes it""")
     assert made["shell"].startswith(f"--positive={value} makes it")
-    assert made["make"].startswith(f"POSITIVE={value.replace('$', '$$')} makes it")
+    assert made["make"].startswith(f"POSITIVE={value} makes it"), "make does not expand it"
+    file.write_text("x,y\n" + "1,ok\n" * 80 + '2,"a\nb"\n' * 20)
+    notes = short.look_at(str(file), "y", None).described["notes"]
+    assert not any("--positive" in note for note in notes)
 
 
 def test_numbers_with_a_stray_word_are_no_classes(tmp_path):

@@ -24,7 +24,7 @@ from ensemble_search.delivery.page import SUMMARY
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import layout, readers
 from ensemble_search.runtime import plugins, signals
-from ensemble_search.runtime.errors import UserError, number_of
+from ensemble_search.runtime.errors import UserError, number_of, printable
 from ensemble_search.runtime.files import atomic, read_json, sha256, write_json
 from ensemble_search.search.progress import duration
 from ensemble_search.study import model, short
@@ -46,6 +46,19 @@ ROLES = {
 TESTED = ("group", "weight")
 #: Seconds between two checks of the search, and between two lines if there is no terminal.
 LOOK, LINE = 1, 30
+
+
+#: What is wrong with a split by a column, in a message for a study.
+BY_COLUMN = re.compile(
+    r"split: by columns\.(\w+), (no rows are left for \w+(?=:)|no training row has class '.*'(?=;))"
+)
+
+
+def _of_option(problem: str) -> str:
+    """Name the option in a message about the split, which is not the user's."""
+    if found := BY_COLUMN.match(problem):
+        return f"--{found[1]}: by this column, {found[2]}; name another column, or omit it"
+    return problem
 
 
 def _columns(text: str | None) -> dict[str, list[str]]:
@@ -159,7 +172,10 @@ class Search:
         changed = self._continue()
         jobs = Jobs(model.check(self.study), str(self.folder / "study.yaml"))
         split = json.loads(jobs.split(name, jobs.study.split_name(0)))
-        drawn, _, labels, _, scale = prepare.divide(table.frame, described, split)
+        try:
+            drawn, _, labels, _, scale = prepare.divide(table.frame, described, split)
+        except UserError as error:
+            raise UserError(*map(_of_option, error.problems)) from None
         self.warnings = checks.notes(table.frame, described, drawn, metric)
         own = (described[key] for key in ("columns", "asked", "read"))
         fitted = prepare.fit(table.frame.iloc[drawn["train"]], *own)
@@ -373,10 +389,11 @@ class Search:
         log = self.folder / layout.log("deliver", layout.DELIVERED).format(
             dataset=name, method=short.METHOD
         )
-        show = Line()
+        show, earlier = Line(), _lines(log)
         with self._snakemake("--until", "deliver") as process:
             while process.poll() is None:
-                show(refit_progress(_lines(log)))
+                lines = _lines(log)
+                show(refit_progress([] if lines == earlier else lines))
                 time.sleep(LOOK)
         show.end()
         if process.returncode and self._lift_limits(_lines(log)):
@@ -402,10 +419,10 @@ class Search:
         card = read_json(delivered / SUMMARY)
         of = {"dataset": name, "search": "divbo", "repeat": 0}
         if failed := readers.failures(layout.path(self.folder, layout.SEARCH, **of)):
-            print(f"note: {failed}")
-        print(card["headline"])
+            print(f"note: {printable(failed)}")
+        print(printable(card["headline"]))
         for caution in card["cautions"]:
-            print(f"caution: {caution}")
+            print(f"caution: {printable(caution)}")
         print(
             f"card:    {delivered / 'card.html'}\n"
             f"use it:  {_python()} {delivered / 'predict.py'} --model {delivered} "

@@ -6,6 +6,7 @@ This module needs only NumPy: it is copied into delivered ensembles.
 import datetime
 import math
 import numbers
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -26,6 +27,8 @@ PLACEHOLDERS = frozenset(
         *("empty", "tbd", "tba"),
     ]
 )
+#: A spreadsheet error, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
+SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])", re.IGNORECASE)
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
@@ -56,7 +59,13 @@ def is_missing(cell: Any) -> bool:
 
 def is_placeholder(word: str) -> bool:
     """Whether a word means that a number, date or boolean is missing."""
-    return word.strip().casefold() in PLACEHOLDERS or not any(map(str.isalnum, word))
+    return stands_for_missing(word) or not any(map(str.isalnum, word))
+
+
+def stands_for_missing(word: str) -> bool:
+    """Whether a word is one of :data:`PLACEHOLDERS` or a spreadsheet error, ignoring case."""
+    word = word.strip().casefold()
+    return word in PLACEHOLDERS or SHEET_ERROR.fullmatch(word) is not None
 
 
 def is_signalling(cell: Any) -> bool:

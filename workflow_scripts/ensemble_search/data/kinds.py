@@ -2,7 +2,6 @@
 
 import datetime
 import numbers
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,8 +21,6 @@ NEARLY, LEAST = prepare.NEARLY, 0.5
 # With at most this many distinct numbers, dates or booleans, other words may be categories like
 # them (0, 1, 2, 3+), so all are kept.
 FEW = 10
-# A spreadsheet error, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
-SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])", re.IGNORECASE)
 BOOLEANS = (bool, np.bool_)
 READ = {"date": readings.dates, "numeric": readings.numbers, "boolean": readings.booleans}
 DATES_ARE = "dates are written as 2020-12-31, with times as 2020-12-31 13:45"
@@ -174,7 +171,7 @@ class Column:
         counts = values.value_counts()
         words, weights = counts.index.tolist(), counts.to_numpy()
         absent = np.array(
-            [cells.is_missing(word.strip()) or _placeholder(word) for word in words],
+            [cells.is_missing(word.strip()) or cells.is_placeholder(word) for word in words],
             dtype=bool,
         )
         for kind in [self.role] if self.role else READ:
@@ -213,7 +210,7 @@ class Column:
             reading = next((r for r in found if r.style.startswith(wanted)), reading)
         fitting = [w for w, fits in zip(words, reading.fits, strict=True) if fits]
         others = {w: words[w] for w, fits in zip(words, reading.fits, strict=True) if not fits}
-        example = short(fitting[0])
+        example = short(_telling(list(words), found, reading))
         if self.role is None:
             if isinstance(self.values.dtype, pd.CategoricalDtype):
                 plain = reading.style == readings.PLAIN and len(fitting) <= FEW
@@ -250,7 +247,7 @@ class Column:
         missing = {**self.missing, **others}
         self.missing.clear()
         besides = f"; {as_missing(missing)}" if missing else ""
-        style = in_words(reading.style)
+        style = readings.in_words(reading.style)
         self.note(f"is text such as {example}: read as {style}{besides}{unclear}")
         pointed = [word.strip() for word in fitting if "." in word]
         if reading.style == readings.PLAIN and 0 < len(pointed) < len(fitting):
@@ -275,10 +272,23 @@ class Column:
         return values
 
 
-def in_words(style: str) -> str:
-    """Name a style of ``readings``: descriptions store names that leave out decimal commas."""
-    points = "points between thousands"
-    return style.replace(points, f"{points} and decimal commas")
+def _telling(words: list[str], found: list[readings.Reading], chosen: readings.Reading) -> str:
+    """Return the first word that shows which reading was chosen, else the first that fits."""
+    fitting = np.flatnonzero(chosen.fits)
+    differ = np.zeros(len(words), dtype=bool)
+    for other in found:
+        differ |= (other.fits != chosen.fits) | (other.values != chosen.values)
+    if len(found) == 1:  # the plain readings are not among those found
+        plain = readings.PLAIN, readings.ISO
+        differ = np.array([chosen.style not in plain and not _is_plain(word) for word in words])
+    telling = fitting[differ[fitting]]
+    return words[[*telling, *fitting][0]]
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word is a number or date that looks alike in all styles."""
+    date = readings.date(word, readings.ISO)
+    return readings.number(word, readings.PLAIN) is not None or not np.isnat(date)
 
 
 def text(column: "pd.Series") -> "pd.Series":
@@ -315,7 +325,7 @@ def as_missing(words: Mapping[str, int]) -> str:
 def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int]) -> str:
     """Explain why words (with counts) are not nearly all of one kind; empty if they are."""
     odd = {w: n for w, n in others.items() if not cells.is_missing(w.strip())}
-    unlike = {w: n for w, n in odd.items() if not _placeholder(w)}
+    unlike = {w: n for w, n in odd.items() if not cells.is_placeholder(w)}
     few = len(fitting) <= FEW
     # Numbers may have any number of placeholders among them, unless few are distinct.
     fits, besides = sum(fitting.values()), sum((odd if few else unlike).values())
@@ -324,16 +334,6 @@ def _not_nearly(style: str, fitting: Mapping[str, int], others: Mapping[str, int
     share = fits / (fits + sum(odd.values()))
     nearly = "nearly all" if share >= NEARLY else f"{100 * share:.0f} % of the"
     return f"{nearly} values can be read as {style}, but not {listed([*odd])}"
-
-
-def _placeholder(word: str) -> bool:
-    return stands_for_missing(word) or cells.is_placeholder(word)
-
-
-def stands_for_missing(word: str) -> bool:
-    """Whether a word is a placeholder or a spreadsheet error, ignoring case."""
-    word = word.strip().casefold()
-    return word in cells.PLACEHOLDERS or SHEET_ERROR.fullmatch(word) is not None
 
 
 def _may_have_years_first(words: Sequence[str]) -> bool:

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ensemble_search.data import digits, prepare, readings, roles
-from ensemble_search.data.cells import FROM_BOOLEANS, FROM_NUMBERS, is_blank, short
+from ensemble_search.data.cells import (
+    FROM_BOOLEANS,
+    FROM_NUMBERS,
+    is_blank,
+    short,
+    stands_for_missing,
+)
 from ensemble_search.data.column_notes import ROW_IDS, look_at, twins
-from ensemble_search.data.kinds import Column, counted, in_words, listed, stands_for_missing, text
+from ensemble_search.data.kinds import Column, counted, listed, text
 from ensemble_search.data.rows import PARTS
 from ensemble_search.data.sources import Raw
 from ensemble_search.runtime.errors import UserError, number_of
@@ -90,6 +96,7 @@ def normalise(
     notes = [note for note in raw.notes if not note.startswith(dropped)]
     about = f"{what}: target '{target}'"
     frame = _with_target(frame, target, task, classes, about, notes)
+    counted_rows = len(frame) == raw.frame[raw.target].notna().sum()
     if len(frame) < len(raw.frame):
         # Sums and remarks below a table are words among numbers.
         frame = frame.assign(**{name: digits.exact(frame[name]) for name in raw.worded})
@@ -97,7 +104,9 @@ def normalise(
         numbers, style = as_numbers(frame[target])
         if style:
             such, read[target] = short(frame[target].iloc[0]), style
-            notes.append(f"the target '{target}' is text such as {such}: read as {in_words(style)}")
+            notes.append(
+                f"the target '{target}' is text such as {such}: read as {readings.in_words(style)}"
+            )
         frame = frame.assign(**{target: numbers})
         labels = _numbers(frame[target], about)
         said = digits.losses(frame[target], raw.rounded.get(target))
@@ -141,7 +150,8 @@ def normalise(
             kinds[name], taken[name] = made
             look_at(column, *made)
             if absent := int(made[1].isna().sum()):
-                empty = min(absent, _empty(frame[name], words))
+                # The words were counted in all rows that have a target.
+                empty = min(absent, _empty(frame[name], words)) if counted_rows else absent
                 gaps[name] = [empty, absent - empty]
             if _absence_tells(made[1], labels):
                 column.note(

@@ -30,6 +30,7 @@ READ = {
 WORD = re.compile(r"\b\w\w+\b")
 #: What notes say of values, and the number of examples in a note.
 UNREADABLE = "that cannot be read, treated as missing"
+HUGE = "infinite or above 3.4e38, treated as missing"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
 OUTSIDE = "outside the range of the training rows"
 EXAMPLES = 3
@@ -447,7 +448,7 @@ class _Notes:
 
 def about(note: str) -> str:
     """Return the column and what is odd in a note, which those on other rows may share."""
-    odd = "|".join((UNREADABLE, UNKNOWN, OUTSIDE))
+    odd = "|".join((UNREADABLE, HUGE, UNKNOWN, OUTSIDE))
     return re.sub(rf"': \d+ values? ({odd}).*", r"': \1", note, flags=re.DOTALL)
 
 
@@ -494,7 +495,8 @@ def _typed(column: Column, values: Any, notes: _Notes) -> np.ndarray:
 def _kept(column, own, usable, absent, given, notes: _Notes) -> np.ndarray:
     """Replace unusable values by missing ones, and note those that were not absent."""
     if len(odd := np.flatnonzero(~usable & ~absent)):
-        notes.add(column, len(odd), UNREADABLE, [*map(str, np.unique(given[odd]))])
+        what = HUGE if column.kind == "numeric" else UNREADABLE
+        notes.add(column, len(odd), what, [*map(str, np.unique(given[odd]))])
     return np.where(usable, own, column.missing)
 
 
@@ -515,7 +517,7 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
     known = {*column.words, *column.rare} if isinstance(column, Categories) else None
     by_number = _by_number({*column.words} if isinstance(column, Texts) else known or set())
     found: list[Any] = []
-    odd: dict[str, dict[int, str]] = {UNREADABLE: {}, UNKNOWN: {}}
+    odd: dict[str, dict[int, str]] = {UNREADABLE: {}, HUGE: {}, UNKNOWN: {}}
     for place, (_, given) in enumerate(places):
         cell = getattr(given, "start_time", given)  # for a period
         # Known words stay unchanged: NA, in data not from a CSV file, or an integer beyond 2^53.
@@ -525,8 +527,12 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
             itself = known is not None and cell in known
         missing = not itself and cells.is_missing(cell)
         value: Any = cell if itself else None if missing else column.typed(cell)
-        if column.kind == "numeric" and value is not None and not abs(value) <= cells.LARGEST:
-            value = None
+        huge = isinstance(cell, int) and abs(cell) > cells.LARGEST  # Python may not convert it
+        what = UNREADABLE
+        if column.kind == "numeric" and (
+            huge or (value is not None and not abs(value) <= cells.LARGEST)
+        ):
+            value, what = None, HUGE
         unknown, number = known is None or value not in known, isinstance(cell, numbers.Real)
         if isinstance(cell, (bool, np.bool_)):  # TRUE, of a sheet or text, among other words
             alike = [word for word in known or () if word.lower() == str(cell).lower()]
@@ -536,8 +542,7 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
         if value is None and isinstance(cell, str) and column.kind in PARSED:
             missing |= cells.is_placeholder(cell)  # as in the training rows
         if value is None and not missing:
-            huge = isinstance(cell, int) and abs(cell) > cells.LARGEST  # Python may not convert it
-            odd[UNREADABLE][place] = "a huge number" if huge else str(cell)
+            odd[what][place] = "a huge number" if huge else str(cell)
         elif value is not None and known is not None and value not in known:
             odd[UNKNOWN][place] = str(cell)
         found.append(column.missing if value is None else value)

@@ -203,7 +203,7 @@ def reading(
         column, (empty, lost) = made.get(name), description.get("gaps", {}).get(name, (0, 0))
         read = description.get("read", {}).get(name)
         called = CALLED[column.kind if column else kind]
-        called += f": {read}" if read and read != readings.PLAIN else ""
+        called += f": {readings.in_words(read)}" if read and read != readings.PLAIN else ""
         missing = f"{empty} empty, {lost} others" if lost else f"{empty}" if empty else ""
         n = len(column.features) if column else 0
         becomes = f"{n} feature{'s' * (n > 1)}" if n else f"dropped: {_why(name, dropped)}"

@@ -198,6 +198,12 @@ def is_style(style: str) -> bool:
     return style in STYLES and (not between or re.fullmatch(_UNIT, unit) is not None)
 
 
+def in_words(style: str) -> str:
+    """Name a style: descriptions store names that leave out decimal commas."""
+    points = "points between thousands"
+    return style.replace(points, f"{points} and decimal commas")
+
+
 def unit(words: Sequence[str], weights: np.ndarray) -> str | None:
     """Return the most frequent unit of the numbers in words; None if there is none."""
     counts: Counter[str] = Counter()

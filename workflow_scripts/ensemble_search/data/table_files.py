@@ -119,7 +119,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
         encoding = text_files.encoding(path)
     if encoding == text_files.LATIN_1:  # also if line 1 is UTF-8
         header = csv_header(path, target, [encoding])
-    seen = {name: _Seen() for name in header}
+    seen, place = {name: _Seen() for name in header}, header.index(target)
     with readable(path, "CSV"):
         with _text(path, encoding) as stream:
             lines, separator = _separated(stream, target)
@@ -132,7 +132,7 @@ def read_csv(path: Path, target: str, also_text: Collection[str] = ()) -> "pd.Da
                     )
                 file_limits.check_cells(rows, len(header))
                 if rows > 1:  # a column may be called 01, or nan
-                    _look_at(seen.values(), row)
+                    _look_at(seen.values(), row, bool(row) and row[place] != "")
         words = {name: dict(own.missing) for name, own in seen.items() if own.missing}
         codes = {name for name, own in seen.items() if own.code}
         large = {name for name, own in seen.items() if own.large} - codes
@@ -201,7 +201,8 @@ def _strip(frame: "pd.DataFrame", target: str, words: dict[str, dict[str, int]])
         frame[name] = frame[name].where(~changed, bare)
         if name != target and (absent := changed & bare.isin(MISSING - {NONE})).any():
             frame[name] = frame[name].mask(absent)
-            own = Counter(words.get(name, {})) + Counter(bare[absent].value_counts().to_dict())
+            counts = bare[absent & frame[target].notna()].value_counts().to_dict()
+            own = Counter(words.get(name, {})) + Counter(counts)
             words[name] = dict(own)
 
 
@@ -213,7 +214,7 @@ class _Seen:
         self.code = False
         #: Whether one is an integer that pandas may round.
         self.large = False
-        #: Words for missing values, with counts.
+        #: Words for missing values, with counts in the rows that have a target.
         self.missing: Counter[str] = Counter()
         #: Number of fractions that lose digits, and the first of them.
         self.rounded: list[Any] = []
@@ -238,15 +239,15 @@ class _Seen:
         return digits.like_thousands(values.max(), self.grouped[1]) if whole else None
 
 
-def _look_at(columns: Iterable[_Seen], row: Sequence[str]) -> None:
-    """Add a row to what is known of the columns."""
+def _look_at(columns: Iterable[_Seen], row: Sequence[str], used: bool) -> None:
+    """Add a row to what is known of the columns; ``used``: whether it has a target."""
     for own, word in zip(columns, row, strict=False):
         if not word:
             continue
         if (len(word) > digits.DIGITS or word.find("-", 2) > 0) and digits.rounds(word):
             own.rounded = [own.rounded[0] + 1, own.rounded[1]] if own.rounded else [1, word]
         if word in MISSING:
-            own.missing[word] += 1
+            own.missing[word] += used
         elif word[0] == "0":
             own.code = own.code or CODE.fullmatch(word) is not None
         elif "." in word:

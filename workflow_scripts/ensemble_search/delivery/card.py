@@ -19,7 +19,7 @@ from ensemble_search.delivery.tested import MOST_CLASSES, Tested, distinct
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor.ensemble import IMPORTANCE
 from ensemble_search.results import readers
-from ensemble_search.runtime.errors import UserError, number_of
+from ensemble_search.runtime.errors import UserError, number_of, printable
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
 #: Further columns are left out of the table of their importance.
@@ -137,7 +137,7 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
                 else "Do not rely on it."
             )
         )
-    elif loss(labels, tested.found) < TOO_GOOD * loss(labels, tested.baseline):
+    elif loss(labels, tested.as_used(tested.found)) < TOO_GOOD * loss(labels, tested.baseline):
         yield (
             "The ensemble is almost perfect. Check for leakage: a column that is known only after "
             "the target, or that repeats it."
@@ -256,7 +256,7 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
     if tested.unseen:
         said.append(f"The tested members are the delivered ones, refitted on {rows}.")
         if tested.as_found is not None:
-            before = tested.as_used(tested.as_found, tested.name)
+            before = tested.as_used(tested.as_found)
             then = amount(tested.scale * tested.metric.loss(labels, before))
             said.append(f"Before they were refitted, their {_name(tested)} was {then}.")
     else:
@@ -289,7 +289,7 @@ def _apart(tested: Tested, own: Measure) -> bool:
     With groups, whether that of the test rows excludes the loss on the validation rows.
     """
     pool, members = tested.delivery.pool, tested.delivery.members
-    found = tested.as_used(members.predict(pool.predictions), tested.name)
+    found = tested.as_used(members.predict(pool.predictions))
     metric = pool.problem.metric
     ends = (metric.loss(pool.labels, found),) * 2
     if tested.groups is None:
@@ -300,11 +300,12 @@ def _apart(tested: Tested, own: Measure) -> bool:
     return bool(low > own.high or high < own.low)
 
 
-def _validation_loss(tested: Tested) -> float:
+def _validation_loss(tested: Tested, calibrated: bool = True) -> float:
     """Return the loss of the ensemble that is tested on the rows that selected it."""
     pool, members = tested.delivery.pool, tested.delivery.members
-    found = tested.as_used(members.predict(pool.predictions), tested.name)
-    return tested.loss(pool.problem.metric.loss(pool.labels, found))
+    found = members.predict(pool.predictions)
+    used = tested.as_used(found) if calibrated else found
+    return tested.loss(pool.problem.metric.loss(pool.labels, used))
 
 
 def _by_class(tested: Tested) -> Part:
@@ -396,7 +397,7 @@ def _threshold(tested: Tested) -> Part:
             Chart("cost", title, y="cost", series=costs, y_limits=(0, MOST_COST), **axes),
         ],
         code=f"python predict.py --model . --input new.csv --output predictions.csv --threshold "
-        f"{example}   # '{name}' if its probability is at least {example}",
+        f"{example}   # '{printable(name)}' if its probability is at least {example}",
     )  # fmt: skip
 
 
@@ -508,7 +509,8 @@ def _intervals(tested: Tested) -> Part:
 
 def _columns(tested: Tested) -> Part:
     ensemble, seed = tested.ensemble, tested.delivery.source.seed
-    found = measures.importance(ensemble, tested.X, tested.labels, tested.metric, seed)
+    used = tested.as_used
+    found = measures.importance(ensemble, used, tested.X, tested.labels, tested.metric, seed)
     names = [row["column"] for row in found]
     numbers = [[tested.scale * _near(row[k]) for k in ("rise", "spread")] for row in found]
     top = max(found[0]["rise"], 1e-12)
@@ -618,10 +620,12 @@ def _cost(tested: Tested) -> Part:
 
 def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     delivery, pool = tested.delivery, tested.delivery.pool
-    best, whole = tested.loss(np.fmin.accumulate(pool.errors)), _validation_loss(tested)
+    best = tested.loss(np.fmin.accumulate(pool.errors))
+    whole = _validation_loss(tested, calibrated=False)  # as the pipelines are
+    ensemble = "ensemble" + ", not calibrated" * (whole != _validation_loss(tested))
     series = [
         Series("best pipeline so far", list(range(1, len(best) + 1)), best.tolist()),
-        Series("ensemble", [1, len(best)], [whole, whole], "dashed"),
+        Series(ensemble, [1, len(best)], [whole, whole], "dashed"),
     ]
     axes = "Best pipeline so far, on the validation rows", "pipelines", tested.metric.title
     made = readers.search(delivery.source.search)
@@ -631,7 +635,7 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     return Part(
         "The search",
         [
-            *([f"{failed}."] if failed else []),
+            *([f"{failed.removesuffix('.')}."] if failed else []),
             f"{about['method']} tried {number_of(len(best), 'pipeline')} of the search space "
             f"{delivery.source.space} (study {about['study']}, repeat "
             f"{delivery.settings['repeat']}). If the line is still falling at its end, more time "

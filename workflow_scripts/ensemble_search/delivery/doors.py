@@ -28,7 +28,7 @@ KEY = re.compile(r"'?\b(columns|metric): (\{[^{}]*\}|(?<='metric: )[\w-]+)'?")
 
 def _make(option: str, value: Any) -> str:
     name = IN_MAKE.get(option, option.upper())
-    return name if value is None else f"{name}={_word(value).replace('$', '$$')}"
+    return name if value is None else f"{name}={_word(value)}"
 
 
 def _shell(option: str, value: Any) -> str:

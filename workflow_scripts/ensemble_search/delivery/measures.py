@@ -333,10 +333,16 @@ def thresholds(
 
 
 def importance(
-    ensemble: Any, X: np.ndarray, labels: np.ndarray, metric: Metric, seed: int
+    ensemble: Any,
+    as_used: Callable[[np.ndarray], np.ndarray],
+    X: np.ndarray,
+    labels: np.ndarray,
+    metric: Metric,
+    seed: int,
 ) -> list[dict[str, Any]]:
     """Measure how much the loss rises when the values of a column are shuffled.
 
+    ``as_used`` turns predictions as stored into those that the metric is to see.
     All features made from a column are shuffled together, on at most ``ROWS`` rows, fewer in wide
     tables. Classes have equally many of these rows, if possible, weighted by their share of all
     rows. Returns, by decreasing importance: ``column``, ``rise`` of the loss (mean over
@@ -358,7 +364,7 @@ def importance(
     X, labels = X[rows], labels[rows]
 
     def losses(features: np.ndarray) -> np.ndarray:
-        found = ensemble.combine(ensemble.member_predictions(features))
+        found = as_used(ensemble.combine(ensemble.member_predictions(features)))
         parts = np.split(found, len(found) // len(X))
         return np.array([metric.loss(labels, each) for each in parts])
 

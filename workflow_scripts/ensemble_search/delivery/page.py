@@ -8,6 +8,7 @@ from pathlib import Path
 from ensemble_search.delivery import figures
 from ensemble_search.delivery.figures import Chart
 from ensemble_search.runtime import files
+from ensemble_search.runtime.errors import printable
 
 HERE = Path(__file__).parent
 #: The page's first lines, which `make ensemble` prints, and the folder of the figures' data.
@@ -54,7 +55,7 @@ class Card:
 def write(card: Card, folder: Path) -> None:
     """Write the page (``card.html`` and ``card.md``), its summary, and the figures' data.
 
-    Text from data is escaped in both.
+    Text from data is escaped in both, control characters included.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -62,6 +63,7 @@ def write(card: Card, folder: Path) -> None:
     environment = Environment(
         loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: _lines(value) if type(value) is str else value,
     )  # fmt: skip
     style = Markup((HERE.parent / "report/style.css").read_text(encoding="utf-8"))
     page = environment.get_template("card.html")
@@ -76,6 +78,11 @@ def write(card: Card, folder: Path) -> None:
         with files.atomic(folder / name) as temporary:
             temporary.write_text(text, encoding="utf-8")
     files.write_json(folder / SUMMARY, {"headline": card.headline, "cautions": card.cautions})
+
+
+def _lines(text: str) -> str:
+    """Escape characters that are not printable, but for line breaks."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _unbroken(html: str) -> str:
@@ -102,7 +109,7 @@ def markdown(card: Card) -> str:
             )
         lines += [f"[{_escaped(c.title)}]({FIGURES}/{c.name}.csv)\n" for c in part.charts]
         if part.code:
-            lines += ["```sh", part.code, "```", ""]
+            lines += ["```sh", _lines(part.code), "```", ""]
     return "\n".join(lines)
 
 
@@ -112,4 +119,5 @@ def _row(cells: Sequence[str]) -> str:
 
 def _escaped(text: str) -> str:
     """Escape text that Markdown, or HTML in it, would interpret."""
-    return re.sub(r"([\\`_\[\]<>|#&])", r"\\\1", " ".join(text.split()))
+    text = printable(" ".join(text.split()))
+    return re.sub(r"([\\`_\[\]<>|#&])", r"\\\1", text)

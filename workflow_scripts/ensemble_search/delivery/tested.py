@@ -65,9 +65,12 @@ class Tested:
         else:
             self.baseline = np.full((n, 1), np.average(inputs.y_train, weights=weights))
 
-    def as_used(self, stored: np.ndarray, name: str) -> np.ndarray:
-        """Return stored predictions as a metric sees those that users get: calibrated."""
-        if not self.classes or name not in OF_PROBABILITIES:
+    def as_used(self, stored: np.ndarray, name: str = "") -> np.ndarray:
+        """Return stored predictions as a metric sees those that users get: calibrated.
+
+        ``name`` is the metric's (default: the one that is shown).
+        """
+        if not self.classes or (name or self.name) not in OF_PROBABILITIES:
             return stored
         return self.delivery.pool.problem.compress(self.ensemble.probabilities(stored))
 

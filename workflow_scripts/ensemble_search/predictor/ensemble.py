@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ensemble_search.data.cells import FROM_BOOLEANS, FROM_NUMBERS, word
+from ensemble_search.data.cells import FROM_BOOLEANS, FROM_NUMBERS, is_missing, word
 from ensemble_search.data.preparation import Preparation
 from ensemble_search.metrics.base import predicted_labels
 from ensemble_search.predictor import stored
@@ -528,11 +528,16 @@ class DeliveredClassifier(_Delivered):
     def score(self, X: Any, y: Any) -> float:
         """Return the share of rows that are predicted correctly.
 
-        ``y`` has labels as in the data, or as text, of shape (n_samples,). UserError if all are
-        unknown.
+        ``y`` has labels as in the data, or as text, of shape (n_samples,). UserError if one is
+        missing, or all are unknown.
         """
         found, known = _texts(self.predict(X)), _texts(self.classes_)
-        labels = np.array([word(label) for label in _labels(y, len(found)).tolist()], dtype=str)
+        given = _labels(y, len(found)).tolist()
+        words = {*known.tolist()}
+        absent = sum(is_missing(g) and not (isinstance(g, str) and g in words) for g in given)
+        if absent:
+            raise InvalidRows(f"y has no label in {absent} of {len(given)} rows: leave them out")
+        labels = np.array([word(label) for label in given], dtype=str)
         if not np.isin(labels, known).any():
             some = ", ".join(f"'{label}'" for label in known[:3])
             raise InvalidRows(f"y has no class of the ensemble, such as {some}: '{labels[0]}'")

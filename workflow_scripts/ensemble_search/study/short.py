@@ -213,7 +213,9 @@ def look_at(
     if len(known := [*described["classes"]]) == 2:
         what += f" ('{positive or known[1]}' is the positive one)"
         other, rows = known[0], described["rows"]
-        if positive is None and (count := described["classes"][known[1]]) >= MOSTLY_POSITIVE * rows:
+        count = described["classes"][known[1]]
+        # A command cannot show a name with a line break.
+        if positive is None and count >= MOSTLY_POSITIVE * rows and other.isprintable():
             quoted = other.replace("'", "'\"'\"'")  # for a shell
             described["notes"].append(
                 f"the positive class, '{known[1]}', has {count} of {rows} rows: if '{other}' is to "
