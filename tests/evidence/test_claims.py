@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ensemble_search.analysis.effects import detectable
 from ensemble_search.evidence import claims as decided
-from ensemble_search.evidence import measured
+from ensemble_search.evidence import measured, page
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.jobs import Jobs
 from ensemble_search.papers import claims, printed
@@ -77,6 +77,38 @@ def test_an_interval_below_the_claimed_size_is_smaller():
     rule = Decide(column="test", lower=["DivBO"], higher=["RS"], margin=0.1)
     assert decided.decide(rule, rows([-0.15, -0.05, -0.07]))[0] == decided.OPEN
     assert decided.decide(rule, rows([0.01, 0.012, 0.014]))[0] == decided.AGREES
+
+
+def test_only_intervals_that_include_0_are_smaller():
+    """One pair agrees, below the claimed size; the other is undecided, up to more than the size."""
+    rule = Decide(column="test", lower=["DivBO"], higher=["RS", "BO"], size=0.05)
+    certain = rows([0.01, 0.011, 0.012])
+    other = [
+        {**row, "method": "BO", "test": f"{0.2 + lead}"}
+        for row, lead in zip(certain[1::2], [-0.1, -0.1, 0.1, 0.1, 0.2, 0.2], strict=True)
+    ]
+    verdict, pairs = decided.decide(rule, [*certain, *other])
+    assert pairs["low"].max() > 0 and pairs["high"].min() < 0.05 < pairs["high"].max()
+    assert verdict == decided.OPEN
+
+
+def test_equal_differences_of_few_data_sets_do_not_decide():
+    assert decided.decide(RULE, rows([0.03, 0.03]))[0] == decided.OPEN
+    assert decided.decide(RULE, rows([0.03] * 6))[0] == decided.AGREES
+
+
+def test_runs_without_a_model_have_the_worst_loss():
+    """Without them, the method that failed would be ahead."""
+    runs = rows([-0.03, -0.04, -0.05], repeats=1)
+    failed = [{**row, "test": "" if row["method"] == "RS" else row["test"]} for row in runs[:2]]
+    filled = evidence.with_failures({}, [*failed, *runs[2:]])
+    assert filled[1]["test"] == "1"
+    assert filled[2:] == runs[2:]
+    assert decided.decide(RULE, filled)[1]["difference"].item() == pytest.approx((0.8 - 0.11) / 3)
+    study = {"methods": {"DivBO": {}, "RS": {}}, "datasets": ["d0", "d1", "d2"], "repeats": 1}
+    assert page.mean_errors(study, [*failed, *runs[2:]]).loc["d0"].tolist() == [0.2, 1]
+    squared = evidence.with_failures({"metric": "squared-error"}, rows([2.0], 1) + failed)
+    assert squared[-1]["test"] == evidence.text(1.01 * 2.19)
 
 
 def test_an_unknown_column_raises():

@@ -10,8 +10,11 @@ from ensemble_search.papers.printed import values
 
 
 def table(losses: dict, column: str = "test") -> pd.DataFrame:
-    """Rows of runs; ``losses`` by (dataset, repeat) and method, the same after each tenth."""
-    return pd.DataFrame(
+    """Rows of runs; ``losses`` by (dataset, repeat) and method, the same after each tenth.
+
+    NaN: without a model.
+    """
+    runs = pd.DataFrame(
         [
             {
                 "dataset": d,
@@ -25,6 +28,8 @@ def table(losses: dict, column: str = "test") -> pd.DataFrame:
             for method, loss in by.items()
         ]
     )
+    filled = pd.DataFrame(evidence.with_failures({}, runs.to_dict("records")))
+    return filled.astype({column: float})
 
 
 def study(name, space, methods, datasets, **more):

@@ -14,8 +14,8 @@ from ensemble_search.papers.claims import Decide
 
 #: Verdicts besides ``agreement.AGREES`` and ``agreement.DIFFERS``.
 SMALLER, OPEN, MISSING = "smaller", "undecided", "not attempted"
-#: Ranks of fewer units do not decide: if all differences have the same sign, the interval has no
-#: width, but a two-sided sign test over five gives p = 0.06.
+#: Ranks, and equal differences, of fewer units do not decide: if all differences are the same, the
+#: interval has no width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6
 #: Columns that are equal in rows of studies on the same data set, target and test rows.
 SAME = ("dataset", "test_rows", "majority")
@@ -28,17 +28,17 @@ Rows = Iterable[Mapping[str, str]]
 def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     """Compare methods as a claim specifies, with data sets (or repeats) as units.
 
-    The ``studies`` are the contents of their ``runs.csv``. Stale rows and repeats without all
-    methods are left out.
+    The ``studies`` are the contents of their ``runs.csv``, with losses for runs without a model
+    (``rows.with_failures``). Stale rows and repeats without all methods are left out.
 
     The verdict on one study is :data:`AGREES` if the 95 % interval of each pair of methods lies on
     the claimed side of 0, :data:`DIFFERS` if the interval of some pair lies on the other side, and
-    :data:`SMALLER` if it lies below the claimed size; with ``within``, :data:`AGREES` if all
-    intervals lie within it and :data:`DIFFERS` if one lies outside; with ``margin``, :data:`AGREES`
-    if all intervals lie above minus the margin and :data:`DIFFERS` if one lies below. Otherwise, or
-    with ranks of fewer than :data:`FEWEST` units, it is :data:`OPEN`; with fewer than two units,
-    :data:`MISSING`. Of several studies, it is their common verdict, else :data:`DIFFERS` if one
-    differs, else :data:`OPEN`.
+    :data:`SMALLER` if one that includes 0 lies below the claimed size; with ``within``,
+    :data:`AGREES` if all intervals lie within it and :data:`DIFFERS` if one lies outside; with
+    ``margin``, :data:`AGREES` if all intervals lie above minus the margin and :data:`DIFFERS` if
+    one lies below. Otherwise, or with ranks or equal differences of fewer than :data:`FEWEST`
+    units, it is :data:`OPEN`; with fewer than two units, :data:`MISSING`. Of several studies, it is
+    their common verdict, else :data:`DIFFERS` if one differs, else :data:`OPEN`.
 
     The pairs have the columns ``study`` (its place among ``studies``), ``lower``, ``higher``
     (methods), ``units``, ``difference`` (mean over units of the second minus the first), ``low``
@@ -86,7 +86,8 @@ def _decide(rule: Decide, runs: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     else:
         pairs = [_pair(runs, rule, *pair) for pair in product(rule.lower, rule.higher)]
     found = pd.DataFrame(pairs, columns=columns)
-    if rule.by == "rank" and found["units"].min() < FEWEST:
+    alike = np.isclose(found["low"], found["high"], atol=1e-12).any()
+    if (rule.by == "rank" or alike) and found["units"].min() < FEWEST:
         return OPEN, found
     return _verdict(rule, found["low"], found["high"]), found
 
@@ -100,7 +101,7 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
         return AGREES
     if (high < -rule.margin).any():
         return DIFFERS
-    return SMALLER if rule.size and (high < rule.size).any() else OPEN
+    return SMALLER if rule.size and ((low <= 0) & (high < rule.size)).any() else OPEN
 
 
 def _compared(rule: Decide, rows: Rows) -> pd.DataFrame:

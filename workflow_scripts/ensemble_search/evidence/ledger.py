@@ -75,8 +75,9 @@ DEFINITIONS = (
     "outside the margin, or below minus the margin.",
     f"- **{deciding.SMALLER}**: an interval includes 0, but not the difference that the paper "
     "prints (for its own data sets and numbers of rows).",
-    f"- **{deciding.OPEN}**: none of these, with the data sets so far, or ranks on fewer than "
-    f"{deciding.FEWEST} data sets. While repeats are missing, all verdicts can change.",
+    f"- **{deciding.OPEN}**: none of these, with the data sets so far, or ranks (or equal "
+    f"differences) on fewer than {deciding.FEWEST} data sets. While repeats are missing, all "
+    "verdicts can change.",
     f"- **{deciding.MISSING}**: no study has been run, or its rows lack what the claim is about.",
     "",
     'How to read the column "found here":',
@@ -230,7 +231,9 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     rule, names = claim.decide, claim.studies
     if rule is None:
         return deciding.MISSING, ""
-    verdict, pairs = deciding.decide(rule, *(evidence.get(name, ({}, []))[1] for name in names))
+    studies = (evidence.get(name, ({}, [])) for name in names)
+    studies = (evidence_rows.with_failures(*study) for study in studies)
+    verdict, pairs = deciding.decide(rule, *studies)
     if verdict == deciding.MISSING:
         return verdict, ""
     # Among several pairs, use the one that decides the claim; of equal limits, which are clipped to

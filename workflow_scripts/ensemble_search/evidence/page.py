@@ -118,7 +118,7 @@ def mean_errors(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> 
 
 def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
     """Keep the current rows of repeats with all methods."""
-    rows = list(rows)
+    rows = evidence.with_failures(study, rows)
     lacking = set(evidence.missing(study, rows))
     kept = [
         row

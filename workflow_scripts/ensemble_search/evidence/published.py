@@ -55,7 +55,7 @@ def _esmbo(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     methods = [*printed.index]
     if not methods or not set(methods) <= set(study["methods"]):
         return []
-    shares = won(_filled(study, table, "test"), methods)
+    shares = won(table, methods)
     if len(shares) < 2:
         return []
     ours = pd.DataFrame(shares.mean(axis=0), methods, methods)
@@ -115,9 +115,9 @@ def _tests(shares: np.ndarray, methods: list[str], space: str) -> list[str]:
 def _over_time(study: Mapping[str, Any], table: pd.DataFrame, methods: list[str]) -> list[str]:
     """Show expected ranks after each tenth of the budget."""
     tenths = evidence.tenths(table)
-    ranks = [
-        _ranks(won(_filled(study, table.assign(test=tenths[k]), "test"), methods)) for k in tenths
-    ]
+    filled = losses.of(study).with_failures
+    after = (table.assign(test=filled(tenths[k], table["dataset"])) for k in tenths)
+    ranks = [_ranks(won(runs, methods)) for runs in after]
     figure = 1 if losses.of(study).task == REGRESSION else 2
     return [
         "Expected rank, as above, after each tenth of the budget. In the paper, it is a curve over "
@@ -194,12 +194,6 @@ def _better(table: pd.DataFrame) -> dict[tuple[str, str, int], float]:
     return found
 
 
-def _filled(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Give runs without a model a loss; see ``Losses.with_failures``."""
-    filled = losses.of(study).with_failures(table[column], table["dataset"])
-    return table.assign(**{column: filled})
-
-
 def won(table: pd.DataFrame, methods: list[str]) -> np.ndarray:
     """Return the shares of repeats that methods win, of shape (data sets, methods, methods).
 
@@ -246,7 +240,7 @@ def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
 
 def _means(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return mean losses over repeats, of shape (data sets, methods)."""
-    groups = _filled(study, table, column).groupby(["dataset", "method"])
+    groups = table.groupby(["dataset", "method"])
     means = groups[column].mean().unstack()
     return means.loc[[d for d in study["datasets"] if d in means.index]]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.analysis import curves, load, pairwise
+from ensemble_search.analysis import curves, load, losses, pairwise
 from ensemble_search.analysis.load import Results
 from ensemble_search.analysis.ranks import Comparison
 from ensemble_search.evaluation import table
@@ -197,7 +197,8 @@ def rows(
         dataset, method, repeat = key
         run = runs.loc[(dataset, study["methods"][method]["search"], repeat)]
         last, n = scores.iloc[-1], len(scores)
-        tenths = scores["test_error"].to_numpy()[_tenths(n) - 1]
+        ends = _tenths(n)
+        tenths = np.where(ends > 0, scores["test_error"].to_numpy()[ends - 1], np.nan)
         row = {
             "dataset": dataset,
             "repeat": repeat,
@@ -235,7 +236,7 @@ def rows(
 
 
 def _tenths(n: int) -> np.ndarray:
-    """Return the iterations at the end of each tenth of n."""
+    """Return the iterations at the end of each tenth of n; 0 before the first."""
     return np.arange(1, 11) * n // 10
 
 
@@ -317,6 +318,25 @@ def tenths(rows: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     return rows["test_tenths"].str.split(" ", expand=True).apply(pd.to_numeric)
+
+
+def with_failures(
+    study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]
+) -> list[Mapping[str, str]]:
+    """Give runs that never had a model a validation and test loss; see ``Losses.with_failures``."""
+    import pandas as pd
+
+    made: list[Mapping[str, str]] = list(rows)
+    for column in ("validation", "test"):
+        runs = {place: row for place, row in enumerate(made) if column in row}
+        values = pd.to_numeric(pd.Series({place: row[column] for place, row in runs.items()}))
+        if not values.isna().any():
+            continue
+        datasets = pd.Series({place: row["dataset"] for place, row in runs.items()})
+        filled = losses.of(study).with_failures(values, datasets)
+        for place in values.index[values.isna()]:
+            made[place] = {**made[place], column: text(float(filled[place]))}
+    return made
 
 
 def text(value: Any) -> str:
