@@ -45,11 +45,11 @@ def test_the_largest_alpha():
     """Rows that are far fewer than features, where swaps are of small differences: no drift."""
     rng = np.random.default_rng(1)
     features = fourier_features(rng.normal(size=(107, 13)), rng)
-    similarity = 1e-5 * np.eye(107) + (1 - 1e-5) * features @ features.T
-    chain = swap_features(features, 32, 1 - 1e-5, rng)
+    similarity = 1e-4 * np.eye(107) + (1 - 1e-4) * features @ features.T
+    chain = swap_features(features, 32, 1 - 1e-4, rng)
     assert chain.accepted > 500
     exact = np.linalg.slogdet(similarity[np.ix_(chain.items, chain.items)])[1]
-    assert chain.log_dets[-1] == pytest.approx(exact, abs=0.05)
+    assert chain.log_dets[-1] == pytest.approx(exact, abs=1e-3)
 
 
 def test_limits():
@@ -67,11 +67,13 @@ def test_limits():
             swap_features(FEATURES, 2, alpha, rng)
     unit = FEATURES / np.linalg.norm(FEATURES, axis=1, keepdims=True)
     for alpha in (1.0, 1 - 1e-9):
-        with pytest.raises(UserError, match=f"alpha is {alpha}, must be at most 1 - 1e-05 for a c"):
+        with pytest.raises(
+            UserError, match=f"alpha is {alpha}, must be at most 1 - 0.0001 for a c"
+        ):
             swap_features(unit, 2, alpha, rng)
     with pytest.raises(UserError, match=r"alpha is 1.0, must be at most 1 - 1e-16 for a chain"):
         swap_features(0 * unit, 2, 1.0, rng)
-    with pytest.raises(UserError, match=r"must be at most 1 - 0.09 for a chain"):
+    with pytest.raises(UserError, match=r"must be at most 1 - 0.5 for a chain"):
         swap_features(100 * unit, 2, 0.95, rng)
     with pytest.raises(UserError, match="k is 8"):
         swap_features(FEATURES, 8, 0.5, rng)

@@ -154,6 +154,9 @@ def test_a_long_chain_and_a_long_scale():
     space = Square()
     paper = DeterminantalDesign(batch=4, steps="paper")
     assert len(plan(paper, empty(space), 4)) == 4
+    paper.check_space(space)
+    with pytest.raises(UserError, match=r"^steps: 'paper' is 1000\^3 times 2 features = 2e\+09"):
+        DeterminantalDesign(steps="paper").planned(5000).check_space(space)
     with pytest.raises(UserError, match=r"^sigma: 50 is too large; .* a smaller sigma"):
         plan(DeterminantalDesign(batch=20, sigma=50.0), empty(space), 20)
     with pytest.raises(UserError, match=r"^sigma: 10000 is too large; .* a smaller sigma"):

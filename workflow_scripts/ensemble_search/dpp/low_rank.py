@@ -13,7 +13,7 @@ from ensemble_search.runtime.errors import UserError
 REFRESH = 500
 #: Largest alpha / (1 - alpha) times the squared norm of an item's features; beyond it, rounding
 #: would decide swaps.
-LARGEST = 1e5
+LARGEST = 1e4
 
 
 def swap_features(
@@ -39,7 +39,7 @@ def swap_features(
     k
         Size of the set.
     alpha
-        At least 0 and, for features of norm 1, at most 1 - 1e-5; 0 gives uniform sets.
+        At least 0 and, for features of norm 1, at most 1 - 1e-4; 0 gives uniform sets.
     rng
         Generator.
     groups
@@ -120,6 +120,7 @@ def swap_features(
             if accepted % REFRESH == 0:
                 for group, block in enumerate(blocks):
                     block.refresh(rows(group))
+                log_det = sum(block.log_det for block in blocks) + constant
         log_dets[step] = log_det
     return Chain(members, None, log_dets, accepted)
 

@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from pydantic import Field, field_validator
 
+from ensemble_search.dpp.mcmc import MOST_STEPS
 from ensemble_search.optimizers import _designs
 from ensemble_search.optimizers.base import History, Optimizer, Suggestion
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces._features import dimensions
+from ensemble_search.spaces.base import Space
 
 #: Maximum size of a draw.
 LARGEST = 1000
@@ -75,6 +77,18 @@ class DeterminantalDesign(Optimizer):
             )
         return self.model_copy(update={"batch": min(evaluations, LARGEST)})
 
+    def check_space(self, space: Space) -> None:
+        """Reject a chain of the paper's length that is too long for this space."""
+        steps = self._steps(self.batch or 0, space)
+        if steps and steps > MOST_STEPS:
+            raise UserError(
+                f"steps: 'paper' is {self.batch}^3 times {dimensions(space)} features = {steps:.2g} "
+                f"steps, more than {MOST_STEPS:g}; give an integer, or a smaller batch"
+            )
+
+    def _steps(self, size: int, space: Space) -> int | None:
+        return size**3 * dimensions(space) if isinstance(self.steps, str) else self.steps
+
     def needs_results(self, evaluations: int, given: int = 0) -> bool:
         """Never."""
         return False
@@ -91,9 +105,7 @@ class DeterminantalDesign(Optimizer):
             raise UserError("k-dpp needs the setting 'batch', the configurations of a draw")
         size = self.batch - history.made % self.batch
         sigma = None if isinstance(self.sigma, str) else self.sigma
-        steps = self.steps
-        if isinstance(steps, str):
-            steps = size**3 * dimensions(history.space)
+        steps = self._steps(size, history.space)
         yield from _designs.k_dpp(history, size, next(generators), sigma, steps)
 
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
