@@ -84,7 +84,7 @@ def test_the_best_of_a_rung_are_promoted_in_order(optimizer):
             continue
         order = sorted(here.before, key=lambda i: (errors[i], i))
         assert s.why["origin"] == "promoted"
-        assert s.why["from"] == order[here.index]
+        assert s.why["from"] == order[here.index] + 1, "iterations are from 1"
         assert s.configuration == past.observations[order[here.index]].configuration
     again = History(ToySpace(), LABELS, past.observations[:30])
     resumed = optimizer.suggest(from_json(again, ToySpace()), np.random.default_rng([0, 0, 30]))
@@ -105,7 +105,7 @@ def test_failures_are_not_promoted():
         found.append(optimizer.suggest(past, np.random.default_rng(t)))
         past = past.pending(found[-1])
     assert [s.why["origin"] for s in found] == ["promoted"] * 4 + ["random"] * 5
-    assert sorted(s.why["from"] for s in found[:4]) == [3, 8, 20, 21]
+    assert sorted(s.why["from"] for s in found[:4]) == [4, 9, 21, 22]
     assert {s.fidelity for s in found} == {1 / 9}
     assert len({s.configuration for s in found} - known) == 5
 

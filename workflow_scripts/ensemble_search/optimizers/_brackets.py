@@ -152,9 +152,8 @@ class BracketOptimizer(Optimizer):
             found = self.fresh(history, rng)
         elif here.index < len(ranked := _ranked(history, before)):
             row = ranked[here.index]
-            found = Suggestion(
-                history.observations[row].configuration, {"origin": "promoted", "from": row}
-            )
+            why = {"origin": "promoted", "from": row + 1}
+            found = Suggestion(history.observations[row].configuration, why)
         else:
             found = BracketOptimizer.fresh(self, history, rng)
         why = {**found.why, "bracket": here.bracket + 1, "rung": here.rung + 1}

@@ -82,8 +82,8 @@ class DeterminantalDesign(Optimizer):
         steps = self._steps(self.batch or 0, space)
         if steps and steps > MOST_STEPS:
             raise UserError(
-                f"steps: 'paper' is {self.batch}^3 times {dimensions(space)} features = {steps:.2g} "
-                f"steps, more than {MOST_STEPS:g}; give an integer, or a smaller batch"
+                f"steps: 'paper' is {self.batch}^3 times {dimensions(space)} features = "
+                f"{steps:.2g} steps, more than {MOST_STEPS:g}; give an integer, or a smaller batch"
             )
 
     def _steps(self, size: int, space: Space) -> int | None:
