@@ -17,13 +17,13 @@ class ForestKernel(DiversitySurrogate):
     Extremely randomized trees learn a configuration's diversities to ten random observed ones. They
     are grown until every observed configuration has its own leaf (those that they cannot
     distinguish, or whose diversities to the ten are equal, share a leaf, and one of them represents
-    all). Each tree is a member of the model:
-    for a pair, it predicts the diversity D_ij of the two observed configurations in whose leaves
-    the pair falls. The members thus spread as the diversities of similar pairs do. The mean is
-    sum_ij w_ij D_ij, where the weight w_ij is the share of trees that predict D_ij. Predictions are
-    symmetric; for two observed configurations with leaves of their own, they equal D_ij. Trees learn from n rows instead of
-    n^2 pairs. Each tree orders the categories by the diversities to one of the ten
-    (``Categories.places``), so that trees disagree on untried algorithms.
+    all). Each tree is a member of the model: for a pair, it predicts the diversity D_ij of the two
+    observed configurations in whose leaves the pair falls. The members thus spread as the
+    diversities of similar pairs do. The mean is sum_ij w_ij D_ij, where the weight w_ij is the
+    share of trees that predict D_ij. Predictions are symmetric; for two observed configurations
+    with leaves of their own, they equal D_ij. Trees learn from n rows instead of n^2 pairs. Each
+    tree orders the categories by the diversities to one of the ten (``Categories.places``), so that
+    trees disagree on untried algorithms.
 
     Diversities are rounded to multiples of 2^-20, so that the trees' sums of diversities and of
     their squares are exact: splits that separate the observed configurations in the same way then
