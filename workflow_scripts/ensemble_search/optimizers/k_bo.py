@@ -16,4 +16,4 @@ class EqualShares(per_algorithm.ArmwiseBO):
     def suggest(self, history: History, rng: np.random.Generator) -> Suggestion:
         """Suggest the next configuration of the algorithm whose turn it is."""
         names = history.space.algorithms
-        return self.within(history, names[len(history) % len(names)], rng)
+        return self.within(history, names[history.made % len(names)], rng)
