@@ -31,7 +31,7 @@
 # make table    write a study of predictions made elsewhere (docs/replay.md):
 #               make table FROM=my_predictions OUTPUT=elsewhere METRIC=log-loss
 # make table-info  check tables of evaluated configurations, and describe their content:
-#                 make table-info TABLE=results/replay/tables
+#                 make table-info TABLE=results/search-tables/tables
 # make bench    measure the costs of searches, beside installed peers (`make peers`, `make
 #               autogluon`), into evidence/performance; FIGURES= selects some of them:
 #               make bench FIGURES="start replay" AGAINST=../before

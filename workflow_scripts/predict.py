@@ -40,25 +40,27 @@ def main() -> None:
         "--input",
         type=Path,
         required=True,
-        help="CSV (perhaps packed as .csv.gz), Parquet or Excel file with the columns it needs",
+        help="CSV (also .csv.gz), Parquet or Excel file with the columns that the ensemble needs",
     )
     parser.add_argument("--output", type=Path, required=True, help="CSV or Parquet file to write")
     parser.add_argument(
         "--keep",
         nargs="+",
         default=[],
-        help="columns to copy, such as an id; the target's becomes 'true ...'",
+        help="columns of the input to copy, such as an id (the target as 'true <target>')",
     )
-    parser.add_argument("--checksum", help="that of the delivery: the folder must be the same one")
+    parser.add_argument(
+        "--checksum", help="reject a folder whose ensemble.json has another SHA-256 checksum"
+    )
     parser.add_argument(
         "--threshold",
         type=float,
-        help="predict the positive class from this probability on (0.5)",
+        help="predict the positive class if its probability is at least this (default: 0.5)",
     )
     parser.add_argument(
         "--interval",
         type=float,
-        help="columns lower and upper around this share of the numbers, as 0.9",
+        help="add columns lower and upper, which hold this share of the true numbers, such as 0.9",
     )
     options = parser.parse_args()
     for name in ("threshold", "interval"):

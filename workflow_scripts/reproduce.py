@@ -30,12 +30,12 @@ def main() -> None:
     """Print what differs here, run the study, compare the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("manifest", type=Path, help="manifest.json of a study")
-    parser.add_argument("--cores", default="all", help="as of snakemake (all)")
-    parser.add_argument("--folder", type=Path, help="folder to run it in "
-                        "(reproduced/<study>-<first digits of its hash>)")  # fmt: skip
+    parser.add_argument("--cores", default="all", help="number of cores (default: all)")
+    parser.add_argument("--folder", type=Path, help="folder to run the study in "
+                        "(default: reproduced/<study>-<8 digits of its hash>)")  # fmt: skip
     parser.add_argument("--trust", action="store_true",
-                        help="run the code that the manifest brings, of `plugins`")  # fmt: skip
-    parser.add_argument("options", nargs="*", help="more options of snakemake, after --")
+                        help="run the code of plugins that the manifest contains")  # fmt: skip
+    parser.add_argument("options", nargs="*", help="further options of snakemake, after --")
     arguments = parser.parse_args()
     if not arguments.manifest.name:  # make passes empty text for a variable without a value
         raise UserError(
