@@ -55,7 +55,7 @@ class DivBO(BayesianOptimization):
         "random", description="How these rounds break ties, as in the ensemble 'selection'."
     )
     diversity_surrogate: str = Field(
-        "forest-kernel", description="Diversity model: a file in surrogates/."
+        "forest-kernel", description="Diversity model, defined in surrogates/."
     )
 
     @field_validator("diversity_surrogate")

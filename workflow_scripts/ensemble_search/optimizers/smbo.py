@@ -19,7 +19,7 @@ class SequentialModelBasedOptimization(BayesianOptimization):
         2, ge=1, description="Number of evaluations before the first model is fitted."
     )
     surrogate: str = Field(
-        "gaussian-process", description="Performance model: a file in surrogates/."
+        "gaussian-process", description="Performance model, defined in surrogates/."
     )
     candidates: int = Field(2000, ge=1, description="Number of candidates per suggestion.")
     ascents: int = Field(

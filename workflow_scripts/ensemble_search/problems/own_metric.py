@@ -12,7 +12,7 @@ class OwnMetric(BaseModel):
 
     metric: str | None = Field(
         None,
-        description="Loss of the selection: a file in metrics/ (default: the study's).",
+        description="Loss of the selection, defined in metrics/ (default: the study's).",
     )
 
     @field_validator("metric")

@@ -80,10 +80,10 @@ class Study(Section):
     )
     seed: int = Field(0, ge=0, le=SEED, description="repeat r of every search draws from (seed, r)")
     space: str = Field(
-        "divbo", description="configuration space: a file in ensemble_search/spaces/"
+        "divbo", description="configuration space, defined in ensemble_search/spaces/"
     )
     metric: str = Field(
-        "error", description="loss that searches and ensembles minimise: a file in metrics/"
+        "error", description="loss that searches and ensembles minimise, defined in metrics/"
     )
     budget: Budget = Budget(evaluations=250)
     limits: Limits = Limits()
