@@ -46,7 +46,9 @@ class BayesianOptimization(batches.BatchOptimizer):
     been evaluated), ``expected_improvement``, ``mean``, ``std``.
     """
 
-    surrogate: str = Field("random-forest", description="Performance model, defined in surrogates/.")
+    surrogate: str = Field(
+        "random-forest", description="Performance model, defined in surrogates/."
+    )
     candidates: int = Field(5000, ge=1, description="Number of candidates per suggestion.")
     local: int = Field(
         50,
