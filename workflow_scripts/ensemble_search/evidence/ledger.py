@@ -232,8 +232,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     if rule is None:
         return deciding.MISSING, ""
     studies = (evidence.get(name, ({}, [])) for name in names)
-    studies = (evidence_rows.with_failures(*study) for study in studies)
-    verdict, pairs = deciding.decide(rule, *studies)
+    runs = (evidence_rows.with_failures(*study) for study in studies)
+    verdict, pairs = deciding.decide(rule, *runs)
     if verdict == deciding.MISSING:
         return verdict, ""
     # Among several pairs, use the one that decides the claim; of equal limits, which are clipped to
