@@ -83,7 +83,37 @@ def test_a_claim_about_most_data_sets():
     found = line(ledger.page({"boasf-grid": (study, rows(made))}), "the same on test rows")
     assert found[3] == "**undecided**"
     says = "c3-r3: test balanced error not above that of Hyperopt on 50% [1%, 99%] of 2 data sets"
-    assert found[4] == f"{says}, by chance on 50%"
+    assert found[4] == (
+        f"{says}, by chance on 50%; not even 100% of 2 would agree: its interval begins at 16%"
+    )
+
+
+def test_parts_of_what_decides_a_claim_are_shown():
+    """Test rows beside validation rows, both tasks of a pool, and verdicts that differ."""
+
+    def committed(name):
+        return json.loads((FOLDER / name / "study.json").read_text(encoding="utf-8"))
+
+    def losses(low, high, n=5):
+        own = {"ESMBO": low, "SMBO": high, "RS": high, "ERS": high}
+        return {"machine_cpu": own, **{f"d{i}": own for i in range(n)}}
+
+    better, worse = rows(losses(0.1, 0.2)), rows(losses(0.3, 0.2))
+    evidence = {"esmbo-torgo": better, "esmbo-svr": worse, "esmbo-svm": rows(losses(0.3, 0.2, 0))}
+    text = ledger.page({name: (committed(name), made) for name, made in evidence.items()})
+    found = line(text, "with support vector regression, ESMBO is first")
+    assert found[4].endswith("; 6 data sets; agrees in esmbo-torgo; differs in esmbo-svr")
+    found = line(text, "over 22 regressions and 39 classifications")
+    # Ranks differ by 1 on 6 regressions, and by -1 on a classification, of another machine_cpu.
+    assert ": 0.71 [" in found[4]
+    assert found[4].endswith("; 7 data sets; regression alone: 1.00 [1.00, 1.00], 6 data sets")
+    made = [
+        {**row, "validation": row["test"], "test": "0.2"}
+        for row in rows({f"d{i}": {"BOASF": 0.1, "BOHB": 0.2, "Hyperopt": 0.3} for i in range(6)})
+    ]
+    name = "boasf-random-forest"
+    found = line(ledger.page({name: (committed(name), made)}), "BOASF tunes a random forest better")
+    assert found[4].endswith("; 6 data sets; on test rows: 0.00 [0.00, 0.00], 6 data sets")
 
 
 def test_intervals_of_shares_are_possible():

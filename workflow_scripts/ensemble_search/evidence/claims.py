@@ -17,19 +17,20 @@ SMALLER, OPEN, MISSING = "smaller", "undecided", "not attempted"
 #: Ranks, and equal differences, of fewer units do not decide: if all differences are the same, the
 #: interval has no width, but a two-sided sign test over five gives p = 0.06.
 FEWEST = 6
-#: Columns that are equal in rows of studies on the same data set, target and test rows.
-SAME = ("dataset", "test_rows", "majority")
+#: Columns that are equal in rows of studies on the same data set, target and test rows; the
+#: ``source`` is that of the study.
+SAME = ("dataset", "source", "test_rows", "majority")
 #: Names that stand for a paper's printed value, and for ``Decide.halfway``, in comparisons.
 PRINTED, HALFWAY = "printed", "halfway between {} and {}"
 
 Rows = Iterable[Mapping[str, str]]
 
 
-def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
+def decide(rule: Decide, *studies: evidence.Evidence) -> tuple[str, pd.DataFrame]:
     """Compare methods as a claim specifies, with data sets (or repeats) as units.
 
-    The ``studies`` are the contents of their ``runs.csv``, with losses for runs without a model
-    (``rows.with_failures``). Stale rows and repeats without all methods are left out.
+    The ``studies`` are the contents of their ``study.json`` and ``runs.csv``. Stale rows and
+    repeats without all methods are left out; runs without a model count (``rows.with_failures``).
 
     The verdict on one study is :data:`AGREES` if the 95 % interval of each pair of methods lies on
     the claimed side of 0, :data:`DIFFERS` if the interval of some pair lies on the other side, and
@@ -48,13 +49,7 @@ def decide(rule: Decide, *studies: Rows) -> tuple[str, pd.DataFrame]:
     Clopper-Pearson interval, and ``detectable`` is NaN; with ``best``, there is one row per method
     of ``lower``.
     """
-    if rule.pooled:
-        # Other targets and splits of a data set have other baselines.
-        studies = tuple(
-            [{**row, "dataset": " ".join(row[key] for key in SAME)} for row in rows]
-            for rows in studies
-        )
-    runs = dict(enumerate(_compared(rule, rows) for rows in studies))
+    runs = dict(enumerate(_compared(rule, *study) for study in studies))
     if rule.pooled:
         runs = {0: pd.concat(runs, names=["study"])}
     if rule.largest_in_first:
@@ -104,10 +99,15 @@ def _verdict(rule: Decide, low: pd.Series, high: pd.Series) -> str:
     return SMALLER if rule.size and ((low <= 0) & (high < rule.size)).any() else OPEN
 
 
-def _compared(rule: Decide, rows: Rows) -> pd.DataFrame:
+def _compared(rule: Decide, study: Mapping[str, Any], rows: Rows) -> pd.DataFrame:
     """Of the runs that a rule is about: one row per data set and repeat, one column per method."""
     methods = [*rule.lower, *rule.higher, *rule.halfway]
+    rows = evidence.with_failures(study, rows)
     table = pd.DataFrame([row for row in rows if not row["stale"] and row.get(rule.column) != ""])
+    if rule.pooled and len(table):
+        # Other targets and splits of a data set have other baselines.
+        table["source"] = [str(study.get("sources", {}).get(name)) for name in table["dataset"]]
+        table["dataset"] = table[[*SAME]].agg(" ".join, axis=1)
     if table.empty or not set(methods) <= set(table["method"]):
         index = pd.MultiIndex.from_tuples([], names=["dataset", "repeat"])
         return pd.DataFrame(index=index, columns=methods, dtype=float)
@@ -149,6 +149,8 @@ def _units(runs: pd.DataFrame, rule: Decide) -> pd.DataFrame:
     """One row per unit: the mean of its repeats, or a value derived from these means."""
     unit = "repeat" if rule.over == "repeats" else "dataset"
     units = runs.groupby(level=["study", unit] if rule.pooled else unit).mean()
+    if rule.by in ("rank", "tied", "best"):
+        units = evidence.levelled(units)
     if rule.by == "rank":
         units = ranks.ranked(units)
     elif rule.by == "spread":
@@ -176,6 +178,17 @@ def _share(units: pd.DataFrame, method: str) -> list[Any]:
     wins, chance = int(lowest[method]), float(lowest.mean()) / n
     ends = binomtest(wins, n).proportion_ci(1 - wilcoxon.ALPHA)
     return [n, *(x - chance for x in (wins / n, ends.low, ends.high)), np.nan, chance]
+
+
+def impossible(pair: pd.Series) -> str:
+    """Describe that a share cannot agree with so many units: not even if a method won on all."""
+    from scipy.stats import binomtest
+
+    n = int(pair["units"])
+    least = binomtest(n, n).proportion_ci(1 - wilcoxon.ALPHA).low
+    if least > pair["chance"]:
+        return ""
+    return f"; not even 100% of {n} would agree: its interval begins at {least:.0%}"
 
 
 def _reached(curves: pd.DataFrame) -> pd.DataFrame:

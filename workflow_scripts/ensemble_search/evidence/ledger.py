@@ -3,8 +3,9 @@
 import json
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from ensemble_search.evidence import findings, measured
 from ensemble_search.evidence import rows as evidence_rows
 from ensemble_search.evidence.rows import Evidence
 from ensemble_search.papers import claims
-from ensemble_search.papers.claims import Claim
+from ensemble_search.papers.claims import Claim, Decide
 from ensemble_search.papers.printed import PAPERS, inconsistencies
 from ensemble_search.report.plots.figures import publish
 from ensemble_search.report.tables import markdown, number
@@ -87,6 +88,9 @@ DEFINITIONS = (
     "possible differences. Of several differences, the one with the lowest limit is shown.",
     "- *Detectable*: the smallest true difference that as many data sets would detect with 80 % "
     "power; –: not even the largest possible one, or all differ by the same.",
+    "- If a claim is about validation losses, the same difference on test rows follows. If studies "
+    "are pooled, a data set counts again with another target or other test rows, and both tasks "
+    "follow alone. If they are not, the verdicts on each follow where they differ.",
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about, by their means over repeats.",
@@ -231,43 +235,76 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     rule, names = claim.decide, claim.studies
     if rule is None:
         return deciding.MISSING, ""
-    studies = (evidence.get(name, ({}, [])) for name in names)
-    runs = (evidence_rows.with_failures(*study) for study in studies)
-    verdict, pairs = deciding.decide(rule, *runs)
+    verdict, pairs = _decided(rule, names, evidence)
     if verdict == deciding.MISSING:
         return verdict, ""
-    # Among several pairs, use the one that decides the claim; of equal limits, which are clipped to
-    # a possible difference, that of the mean furthest from the claim.
+    pair = _deciding(rule, pairs)
+    said = [_found(rule, names, pair, evidence)]
+    if rule.column == "validation" and rule.by in ("mean", "rank"):
+        # The same methods by test losses, of which the claim says nothing.
+        alike = {"column": "test", "lower": [pair["lower"]], "higher": [pair["higher"]]}
+        if not (rule.printed or rule.halfway or rule.largest_in_first):
+            said.append(_alone(rule.model_copy(update=alike), names, evidence, "on test rows"))
+    if rule.pooled:
+        tasks: dict[str, list[str]] = {}
+        for name in filter(evidence.__contains__, names):
+            tasks.setdefault(losses.of(evidence[name][0]).task, []).append(name)
+        if len(tasks) > 1:
+            said += [_alone(rule, own, evidence, f"{task} alone") for task, own in tasks.items()]
+    elif len(names) > 1 and not rule.largest_in_first:
+        by: dict[str, list[str]] = {}
+        for name in names:
+            by.setdefault(_decided(rule, [name], evidence)[0], []).append(name)
+        if len(by) > 1:
+            said.append("; ".join(f"{own} in {', '.join(where)}" for own, where in by.items()))
+    return verdict, "; ".join(filter(None, said))
+
+
+def _decided(
+    rule: Decide, names: Sequence[str], evidence: Mapping[str, Evidence]
+) -> tuple[str, pd.DataFrame]:
+    return deciding.decide(rule, *(evidence.get(name, ({}, [])) for name in names))
+
+
+def _deciding(rule: Decide, pairs: pd.DataFrame) -> pd.Series:
+    """Return the pair that decides a claim.
+
+    Of equal limits, which are clipped to a possible difference, that of the mean furthest from the
+    claim.
+    """
     low, mean = pairs["low"], pairs["difference"]
     if rule.within is not None:
         low, mean = -pairs[["low", "high"]].abs().max(axis=1), -mean.abs()
-    pair = pairs.iloc[np.lexsort((mean, low))[0]]
-    name = names[pair["study"]]
-    study = evidence[name][0]
-    units = "data sets"
-    if rule.over == "repeats":
-        of = rule.datasets or rule.printed or study["datasets"]
-        units = f"repeats of {', '.join(of)}"
+    return pairs.iloc[np.lexsort((mean, low))[0]]
+
+
+def _alone(rule: Decide, names: Sequence[str], evidence: Mapping[str, Evidence], what: str) -> str:
+    """Describe a part of what decides a claim; empty if nothing has been run."""
+    verdict, pairs = _decided(rule, names, evidence)
+    if verdict == deciding.MISSING:
+        return ""
+    pair = _deciding(rule, pairs)
+    scale, digits, numbers = _scaled(rule, pair, evidence[names[pair["study"]]][0])
+    mean, low, high, _ = (number(scale * value, digits) for value in numbers)
+    return f"{what}: {mean} [{low}, {high}], {pair['units']} {_units(rule, {})}"
+
+
+def _units(rule: Decide, study: Mapping[str, Any]) -> str:
     if rule.column in measured.DESIGNS:
-        units = "repeats"
+        return "repeats"
+    if rule.over == "repeats":
+        of = rule.datasets or rule.printed or study.get("datasets")
+        return f"repeats of {', '.join(of)}" if of else "repeats"
+    return "data sets"
+
+
+def _scaled(
+    rule: Decide, pair: pd.Series, study: Mapping[str, Any]
+) -> tuple[float, int, np.ndarray]:
+    """Return scale, digits, and the difference with its limits and what is detectable."""
     shown = losses.of(study)
-    what = shown.fill(COLUMNS[rule.column])
-    if rule.pooled and len({losses.of(evidence[name][0]).title for name in names}) > 1:
-        what = COLUMNS[rule.column].format(loss="loss")
-    if rule.by == "best":
-        return verdict, (
-            f"{pair['lower']}: lowest {what} of {', '.join([*rule.lower, *rule.higher])} on "
-            f"{_percentages(pair)} of {pair['units']} {units}, by chance on {pair['chance']:.0%}"
-        )
-    if rule.by == "tied":
-        return verdict, (
-            f"{pair['lower']}: {what} not above that of {pair['higher']} on {_percentages(pair)} "
-            f"of {pair['units']} {units}, by chance on {pair['chance']:.0%}"
-        )
     errors = rule.by != "rank" and "{loss}" in COLUMNS[rule.column]
     scale, digits = (shown.scale, shown.digits) if errors else (1, 2)
-    if rule.by in KINDS:
-        what = KINDS[rule.by] + what
     numbers = pair[["difference", "low", "high", "detectable"]].to_numpy(float)
     most = shown.most if errors else 1.0 if rule.column in SHARES else np.inf
     bottom, top = -most, most
@@ -277,13 +314,36 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     numbers[1:3] = numbers[1:3].clip(bottom, top)
     if numbers[3] > max(-bottom, top):
         numbers[3] = np.nan
+    return scale, digits, numbers
+
+
+def _found(
+    rule: Decide, names: Sequence[str], pair: pd.Series, evidence: Mapping[str, Evidence]
+) -> str:
+    name = names[pair["study"]]
+    study = evidence[name][0]
+    units = _units(rule, study)
+    what = losses.of(study).fill(COLUMNS[rule.column])
+    if rule.pooled and len({losses.of(evidence[n][0]).title for n in names if n in evidence}) > 1:
+        what = COLUMNS[rule.column].format(loss="loss")
+    if rule.by in ("best", "tied"):
+        of = f"lowest {what} of {', '.join([*rule.lower, *rule.higher])}"
+        if rule.by == "tied":
+            of = f"{what} not above that of {pair['higher']}"
+        return (
+            f"{pair['lower']}: {of} on {_percentages(pair)} of {pair['units']} {units}, by chance "
+            f"on {pair['chance']:.0%}{deciding.impossible(pair)}"
+        )
+    if rule.by in KINDS:
+        what = KINDS[rule.by] + what
+    scale, digits, numbers = _scaled(rule, pair, study)
     mean, low, high, least = (number(scale * value, digits) for value in numbers)
     given = rule.within or rule.margin
     margin = f"; margin {scale * given:.{digits}f}" if given else ""
     where = f" in {name}" if len(names) > 1 and not rule.pooled else ""
     if rule.largest_in_first:
         where = f" in {names[0]} more than in {name}"
-    return verdict, (
+    return (
         f"{what}{where}, {pair['higher']} − {pair['lower']}: {mean} [{low}, {high}]; "
         f"detectable {least}{margin}; {pair['units']} {units}"
     )

@@ -113,7 +113,7 @@ def mean_errors(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> 
     if table.empty:
         return pd.DataFrame()
     tests = (_divided if study.get("divisions") else _tests)(study, table)
-    return tests.groupby(level="dataset", sort=False).mean()
+    return evidence.levelled(tests.groupby(level="dataset", sort=False).mean())
 
 
 def _whole(study: Mapping[str, Any], rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
@@ -242,7 +242,7 @@ def _differences(
     Over data sets or, if there is only one, over its splits, or the repeats of its only split.
     """
     level = next(name for name in tests.index.names if tests.index.unique(name).size > 1)
-    errors = tests.groupby(level=level, sort=False).mean()
+    errors = evidence.levelled(tests.groupby(level=level, sort=False).mean())
     units = components.LEVELS[level]
     over = f"{len(errors)} {units}"
     if level != "repeat":

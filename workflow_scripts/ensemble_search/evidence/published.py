@@ -241,7 +241,7 @@ def _boasf(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
 def _means(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
     """Return mean losses over repeats, of shape (data sets, methods)."""
     groups = table.groupby(["dataset", "method"])
-    means = groups[column].mean().unstack()
+    means = evidence.levelled(groups[column].mean().unstack())
     return means.loc[[d for d in study["datasets"] if d in means.index]]
 
 

@@ -339,6 +339,24 @@ def with_failures(
     return made
 
 
+def levelled(means: "pd.DataFrame") -> "pd.DataFrame":
+    """Make means of stored losses equal, per row, that differ only by the digits not stored.
+
+    Otherwise, repeats with the same number of errors in all could be ahead or behind.
+    """
+    import pandas as pd
+
+    values = means.to_numpy(float)
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    apart = np.diff(ordered, axis=1) > 10.0 ** (1 - DIGITS) * np.abs(ordered[:, 1:])
+    places = np.arange(1, values.shape[1]) * apart
+    firsts = np.maximum.accumulate(np.pad(places, ((0, 0), (1, 0))), axis=1)
+    made = np.empty_like(values)
+    np.put_along_axis(made, order, np.take_along_axis(ordered, firsts, axis=1), axis=1)
+    return pd.DataFrame(np.where(np.isnan(values), np.nan, made), means.index, means.columns)
+
+
 def text(value: Any) -> str:
     """Format a value of a row."""
     if isinstance(value, float):
