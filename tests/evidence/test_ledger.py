@@ -112,7 +112,9 @@ def test_parts_of_what_decides_a_claim_are_shown():
         for row in rows({f"d{i}": {"BOASF": 0.1, "BOHB": 0.2, "Hyperopt": 0.3} for i in range(6)})
     ]
     name = "boasf-random-forest"
-    found = line(ledger.page({name: (committed(name), made)}), "BOASF tunes a random forest better")
+    found = line(
+        ledger.page({name: (committed(name), made)}), "BOASF tunes a random forest better than BOHB"
+    )
     assert found[4].endswith("; 6 data sets; on test rows: 0.00 [0.00, 0.00], 6 data sets")
 
 
