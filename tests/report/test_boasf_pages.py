@@ -119,13 +119,14 @@ def test_figure_3_by_hand(tmp_path):
     (panels,) = (p for p in section.parts if isinstance(p, Panels))
     assert "100 % with c = 3, r = 2" in panels.drawings[1][1].alt
     assert (tmp_path / "report/figures/rounds-and-exploration-test.svg").exists()
-    assert "against Hyperopt alone" in section.parts[2]
+    assert "Figure 3 of the paper is about hyperparameters of a logistic" in section.parts[2]
+    assert section.parts[3] == "Figure 3 of the paper compares with Hyperopt (TPE) alone."
 
 
 def test_figure_3_is_of_a_logistic_regression_against_hyperopt(tmp_path):
     content = study(("c2", "c3", "r3", "TPE"), space="logistic-regression-hpo")
     (section,) = make(GRID, tmp_path, content).sections
-    assert not any("against Hyperopt alone" in p for p in section.parts if isinstance(p, str))
+    assert not any("Figure 3" in p for p in section.parts if isinstance(p, str))
     assert next(p for p in section.parts if isinstance(p, Table)).columns[2:] == [
         "against all",
         "against TPE",

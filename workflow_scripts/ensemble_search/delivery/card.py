@@ -622,7 +622,7 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     delivery, pool = tested.delivery, tested.delivery.pool
     best = tested.loss(np.fmin.accumulate(pool.errors))
     whole = _validation_loss(tested, calibrated=False)  # as the pipelines are
-    ensemble = "ensemble" + ", not calibrated" * (whole != _validation_loss(tested))
+    ensemble = "ensemble" + ", not calibrated" * bool(whole != _validation_loss(tested))
     series = [
         Series("best pipeline so far", list(range(1, len(best) + 1)), best.tolist()),
         Series(ensemble, [1, len(best)], [whole, whole], "dashed"),

@@ -86,6 +86,10 @@ def _ranks(shares: np.ndarray) -> np.ndarray:
     return shares.mean(axis=0).sum(axis=0) + 0.5
 
 
+def _p(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.005 else "<0.01"
+
+
 def _tests(shares: np.ndarray, methods: list[str], space: str) -> list[str]:
     """Show counts of data sets and sign tests; for ``shares``, see :func:`won`."""
     wins = (1 + np.sign(shares - 0.5)) / 2
@@ -94,7 +98,7 @@ def _tests(shares: np.ndarray, methods: list[str], space: str) -> list[str]:
     rows = []
     for i, (method, row) in enumerate(values("esmbo", "wins")[space].items()):
         tests = [
-            f"{'/'.join(str(n[i, j]) for n in counts)}: {p[i, j]:.2f}" + f" ({mark})" * bool(mark)
+            f"{'/'.join(str(n[i, j]) for n in counts)}: {_p(p[i, j])}" + f" ({mark})" * bool(mark)
             for j, mark in enumerate(row["marks"])
         ]
         rows.append([method, *tests[:i], "", *tests[i + 1 :]])

@@ -172,13 +172,16 @@ def failure_table(observations: pd.DataFrame, column: str, heading: str) -> Tabl
 def cause_table(observations: pd.DataFrame) -> Table:
     """Failures by cause: status, error type, and message without its numbers."""
     table = failures.causes(observations)
+    counts = {"failures": "failures", "datasets": "data sets", "algorithms": "algorithms"}
+    if not table["algorithms"].any():  # the space has none
+        del counts["algorithms"]
     rows = []
     for row in table.to_dict("records"):
         message = " ".join(row["message"].split())
         message = message if len(message) <= 160 else message[:159] + "…"
-        numbers = (f"{row['failures']:,}", row["datasets"], row["algorithms"])
+        numbers = (f"{row[name]:,}" for name in counts)
         rows.append(cells(row["status"], row["error_type"], *numbers, message))
-    columns = ["status", "error", "failures", "data sets", "algorithms", "example"]
+    columns = ["status", "error", *counts.values(), "example"]
     notes = ["Messages that differ only in numbers, addresses or array shapes count as one cause."]
     return Table("failures-by-cause", "Failures by cause", columns, rows, table, notes, wide=True)
 

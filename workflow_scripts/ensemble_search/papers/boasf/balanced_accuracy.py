@@ -1,5 +1,6 @@
 """Tables 1 to 3 of the BOASF paper: balanced accuracy, cross-validated and on the test rows."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -76,13 +77,19 @@ def _beside(results: Results, compared: ranks.Comparison) -> list[Section]:
     if lines.empty:
         return []
     entry = printed.load("boasf")[name]
-    found = printed.inconsistencies("boasf")
-    wrong = [f"{found[key].where}: {found[key].what}" for key in IMPLAUSIBLE]
+    found = (printed.inconsistencies("boasf")[key] for key in IMPLAUSIBLE)
+    wrong = [f"{own.where}: {own.what}" for own in found if _is_about(own.where, entry["where"])]
     head, *rows = in_rows(lines)
-    caption = f"{entry['what'].capitalize()}, in parentheses; before them ours, {PARTS[column]}"
+    caption = f"{entry['what'].capitalize()} after 2 and 4 hours, in parentheses"
+    caption += f"; before them ours, {PARTS[column]}"
     table = Table("published", caption, head, [cells(*row) for row in rows], lines)
-    text = f"{CAUTION}. {'. '.join(wrong)}."
+    text = ". ".join([CAUTION, *wrong]) + "."
     return [Section(f"{entry['where']} of the paper, on the same data sets", [text, table])]
+
+
+def _is_about(where: str, table: str) -> bool:
+    """Whether tables in text such as ``Tables 2 and 3`` include one such as ``Table 2``."""
+    return table.rsplit(maxsplit=1)[-1] in re.findall(r"\d+", where)
 
 
 def column_of(table: str) -> str:

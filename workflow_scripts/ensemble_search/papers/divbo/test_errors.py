@@ -48,11 +48,13 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
     """Return the number of data sets on which the reference is best, and the paper's for DivBO."""
     if len(seen.compared.methods) < 2:
         return []
-    counts = ranks.lowest(ranks.means(final))
+    means = ranks.means(final)
+    counts, others = ranks.lowest(means), means.drop(columns=seen.reference).min(axis=1)
+    alone = int((means[seen.reference].round(ranks.DIGITS) < others.round(ranks.DIGITS)).sum())
     text = (
         f"{seen.reference} has the lowest mean test {seen.losses.title} of {len(counts)} methods "
-        f"on {counts[seen.reference]} of {number_of(len(seen.compared.datasets), 'data set')} "
-        "(ties count)."
+        f"on {counts[seen.reference]} of {number_of(len(seen.compared.datasets), 'data set')}"
+        + (f", on {alone} of them alone." if alone < counts[seen.reference] else ".")
     )
     if seen.reference == "DivBO" and seen.losses.is_error:
         printed = agreement.entry("best-datasets")["values"]

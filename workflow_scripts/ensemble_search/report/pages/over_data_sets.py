@@ -32,8 +32,9 @@ def build(results: Results, publish) -> list[Section] | str:
         f"its mean test {loss} over repeats is lower; its winning frequency is the share of data "
         "sets on which it wins, and a tie counts one half for both. Its expected rank on a data "
         "set is 1 + the number of methods that win against it. Both are averaged over the last "
-        f"{unit}s (at most {pairwise.LAST}), as in that paper. The units of the tests are the data "
-        "sets, however many repeats there are."
+        f"{pairwise.LAST} {unit}s or, in shorter budgets, over all (in that paper, over the last "
+        f"{pairwise.LAST} of 150). The units of the tests are the data sets, however many repeats "
+        "there are."
     )
     parts = [caution] if (caution := datasets.caveat(results.study)) else []
     sections = [
