@@ -186,15 +186,18 @@ class _Csv:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if some := ", ".join(f"'{name}' ({n})" for name, n in self.changed.items() if n):
+        some = ", ".join(f"'{name}' ({n})" for name, n in self.changed.items() if n)
+        if some and error[0] is None:
             said = "note: values that a spreadsheet or a terminal would run are escaped in"
             print(one_line(f"{said} {some}; Parquet keeps them"), file=sys.stderr)
 
     def write(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """Write some rows; column names are those of the first call."""
         if not self.head:
-            self.writer.writerow(map(self.safe, columns))
+            names = [*map(self.safe, columns)]
+            self.writer.writerow(names)
             self.head = True
+            self.changed["names of columns"] = sum(map(operator.ne, names, columns))
         written = []
         for name, own in columns.items():
             texts = [isinstance(value, str) for value in own]

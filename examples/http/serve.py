@@ -29,7 +29,7 @@ def server(folder, host="127.0.0.1", port=8000):
                 if not 0 <= size <= LARGEST:
                     raise ValueError(f"a request has at most {LARGEST} bytes")
                 status, answer = 200, predict(model, json.loads(self.rfile.read(size)))
-            except ValueError as error:  # of JSON, too
+            except (ValueError, RecursionError) as error:  # of JSON, too
                 status, answer = 400, {"error": str(error)}
             content = json.dumps(answer).encode()
             self.send_response(status)

@@ -446,7 +446,11 @@ def test_the_study_says_how_columns_are_taken():
     ("roles", "values", "message"),
     [
         ({"drop": ["z"]}, range(6), "columns.drop: there is no column 'z'; known: x"),
-        ({"drop": ["y"]}, range(6), "columns.drop: 'y' is the target; remove it here"),
+        (
+            {"drop": ["y"]},
+            range(6),
+            "columns.drop: 'y' is the target; name another column",
+        ),
         ({"drop": ["x"]}, range(6), "no column beside the target 'y' is left"),
         ({"numeric": ["x"]}, list("abcdef"), "column 'x' cannot be read as 'numeric'; its values"),
         ({"date": ["x"]}, list("abcdef"), "cannot be read as 'date'; .*'a'; dates are written as"),

@@ -140,6 +140,16 @@ def test_numbers_and_booleans_by_hand(column, values, expected):
     np.testing.assert_array_equal(found[:, PREPARED.places()[column][0]], expected)
 
 
+def test_columns_without_any_value_are_noted():
+    """A broken column of a spreadsheet; a few rows may lack it."""
+    by = {column.name: column for column in PREPARED.columns}
+    for column, cell in ((by["x"], "#REF!"), (by["t"], ""), (by["w"], None)):
+        prepared = Preparation([column], [column.name])
+        said = [f"column '{column.name}': 10 values missing: all of them"]
+        assert prepared.transform({column.name: [cell] * 10})[1] == said
+        assert prepared.transform({column.name: [cell] * 9})[1] == []
+
+
 @pytest.mark.parametrize(
     ("values", "unread", "huge"),
     [
@@ -454,7 +464,7 @@ def test_numbers_far_from_those_of_the_training_rows_are_noted():
     assert notes([31.0] * 3 + [15.0] * 27) == []
     assert notes([31.0] * 3 + [15.0] * 26) == [said.format("3 values", "31")]
     assert notes([33.0, 1e9, 31, 32] * 9) == [said.format("36 values", "1000000000, 33, 32, ...")]
-    assert notes([None, "unknown"] * 9) == []
+    assert notes([None, "unknown", 15.0] * 9) == []
     assert notes([1_609_459_201]) == [said.format("1 value", "1609459201")]
     earlier = fitted.to_json()
     for column in earlier["columns"]:

@@ -407,6 +407,18 @@ def test_importance_finds_the_column_of_a_rare_class():
     assert 0.0005 < error["rise"] < 0.1
 
 
+def test_a_perfect_ensemble_of_few_rows_is_only_suspicious():
+    """One wrong row would cost more in log loss than the baseline does, but no label is wrong."""
+    log_loss = plugins.load("metrics", "log-loss")()
+    of, found = of_test_rows([0, 1] * 30, [1e-6, 1 - 1e-6] * 30, log_loss, ("a", "b"))
+    of.name, of.baseline[:] = "log-loss", 0.5
+    given = {"labels": of.labels, "predictions": of.found, "baseline": of.baseline}
+    found["log-loss"] = measures.measured("log-loss", **given, weights=np.empty(0))
+    assert not found["log-loss"].beats and found["error"].beats
+    (said,) = card._cautions(of, found, {})
+    assert "almost perfect" in said
+
+
 def test_importance_is_that_of_the_probabilities_that_are_used():
     X = np.random.default_rng(0).random((400, 2))
     labels = (X[:, 0] > 0.5).astype(int)
@@ -457,6 +469,9 @@ def test_rows_are_made_again_from_their_features():
         (["a  b", "a b"], [r"'a \x20b'", "'a b'"]),
         (["a", "a\u200b"], ["a", r"'a\u200b'"]),
         (["é", "e\u0301"], ["'é'", r"'e\u0301'"]),
+        (["très\xa0bon", "mal"], [r"'très\xa0bon'", "mal"]),
+        (["東京\u3000都", "京"], [r"'東京\u3000都'", "京"]),
+        (["각", "\u1100\u1161\u11a8"], ["'각'", r"'\u1100\u1161\u11a8'"]),
         (["a", "a\xa0"], ["'a'", r"'a\xa0'"]),
     ],
 )

@@ -669,7 +669,8 @@ def test_a_huge_manifest_is_not_read(copied):
         ("=1+1", "'=1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("@SUM(A1)", "'@SUM(A1)"),
         ("-2+3", "'-2+3"), (" =1+1", "' =1+1"), ("\t=1", "\\t=1"), ("\x1b[31m", "\\x1b[31m"),
         ("a\r\nb", "a\\r\\nb"), ("\x00", "\\x00"), ("＝1+1", "'＝1+1"), ("a; =1+1", "a;' =1+1"),
-        ("a;b", "a;b"), ("1_000", "1_000"),
+        ("a;b", "a;b"), ("1_000", "1_000"), ("a\u202eb", "a\\u202eb"), ("\ud800", "\\ud800"),
+        *((word, word) for word in ("très\xa0bon", "👩\u200d💻", "東京\u3000都", "co\xadop")),
     ],
 )  # fmt: skip
 def test_text_that_a_spreadsheet_or_a_terminal_would_run_is_written_safely(text, written):
@@ -692,7 +693,7 @@ def test_names_of_classes_reach_the_file_safely(copied, tmp_path):
     assert {line[0] for line in lines} == {"'=1+1", "-1", "c"}
     escaped = sum(line[0] == "'=1+1" for line in lines)
     said = "note: values that a spreadsheet or a terminal would run are escaped in "
-    assert f"{said}'\\x1b]0;t' ({escaped}); Parquet keeps them" in done.stderr
+    assert f"{said}'names of columns' (1), '\\x1b]0;t' ({escaped}); Parquet" in done.stderr
 
 
 def test_the_card_says_what_it_is_and_escapes_names(delivered):

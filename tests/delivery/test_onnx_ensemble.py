@@ -85,12 +85,17 @@ def test_raw_rows_are_predicted_as_by_the_ensemble(kind, tmp_path, monkeypatch):
     (tmp_path / "ensemble.onnx").write_bytes(model)
     monkeypatch.chdir(tmp_path)
     # As the documentation does it.
-    names = {"frame": frame()}
+    rows = frame()
+    if kind == "regression":  # the line predicts more than 1024 standard deviations there
+        rows.loc[5:6, "size (cm)"] = [1e6, -1e9]
+    names = {"frame": rows}
     exec(EXAMPLE.replace('"folder/', '"'), names)
     found = names["found"]
     if kind == "regression":
         assert list(found) == ["value"]
-        np.testing.assert_allclose(found["value"][:, 0], made.predict(frame()), rtol=1e-6)
+        predicted = made.predict(rows)
+        assert predicted[5] == pytest.approx(100 + 5 * 0.6 * 1024, abs=20)
+        np.testing.assert_allclose(found["value"][:, 0], predicted, rtol=1e-6)
     else:
         assert list(found) == ["label_", "probabilities"]  # a column is called label
         np.testing.assert_allclose(found["probabilities"], made.predict_proba(frame()), atol=1e-6)

@@ -128,7 +128,10 @@ def test_numbers_of_a_test_file_have_the_form_of_the_table(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"times": np.zeros(100)}, "no rows are left for train"),
+        (
+            {"times": np.zeros(100)},
+            "no rows are left for train: it has too few values, or too many rows of one value",
+        ),
         ({"times": np.arange(100)}, "no training row has class 'b'"),
     ],
 )
@@ -140,6 +143,15 @@ def test_columns_that_cannot_divide_are_those_of_an_option(columns, said):
     (problem,) = map(table_search._of_option, raised.value.problems)
     assert problem == f"--time: by this column, {said}; name another column, or omit it"
     assert doors.written(problem, "make").startswith("TIME: by this column")
+
+
+@pytest.mark.parametrize("metric", [None, "squared-error"])
+def test_a_target_of_ambiguous_numbers_is_said(tmp_path, metric):
+    file = tmp_path / "a.csv"
+    file.write_text("x;y\n" + "".join(f"{i};{i},{i + 99} €\n" for i in range(101, 140)))
+    said = r"'y' has '101,200 €' in row 1, which may be read as numbers with commas between .* or "
+    with pytest.raises(UserError, match=rf"^--target: {said}.* commas in €; write numbers as -12"):
+        short.look_at(str(file), "y", metric)
 
 
 def test_a_positive_class_of_nearly_all_rows_is_noted(tmp_path):
@@ -175,7 +187,7 @@ def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
     with pytest.raises(UserError, match="has numbers, but also 'inf' in row 3; write numbers"):
         short.look_at(str(file), "y", None)
     file.write_text("x,y\n" + "".join(f'1,"{v},500"\n' for v in range(1, 30)))  # 1.5 or 1500
-    with pytest.raises(UserError, match=r"'1,500' in row 1; write numbers as -1234\.5"):
+    with pytest.raises(UserError, match=r"'1,500' in row 1, which may .*; write numbers as -1234\.5"):
         short.look_at(str(file), "y", None)
 
 
@@ -383,7 +395,7 @@ def test_the_first_fold_is_for_testing(tmp_path):
     ("by", "message"),
     [
         ({"group": "z"}, "^--group: there is no column 'z'; known: "),
-        ({"time": "y"}, "^--time: 'y' is the target; remove it here"),
+        ({"time": "y"}, "^--time: 'y' is the target; name another column"),
         ({"group": "a", "fold": "x"}, "^--fold: --group and --fold both divide the rows; keep one"),
         ({"time": "a"}, "column 'a': cannot be the time of the rows: it holds neither dates nor"),
         ({"fold": "x"}, "column 'x': has the fold 0.5; folds are integers"),

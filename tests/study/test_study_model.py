@@ -283,7 +283,7 @@ def test_columns_of_a_file(tmp_path):
         model.check(changed("datasets/x", {**source, "columns": columns}))
     assert str(caught.value).splitlines() == [
         "study: datasets.x.columns.drop: there is no column 'secnd'; did you mean 'second'?",
-        "error: study: datasets.x.columns.numeric: 'label' is the target; remove it here",
+        "error: study: datasets.x.columns.numeric: 'label' is the target; name another column",
     ]
     columns = {"group": "first", "weight": "second"}
     with pytest.raises(UserError, match=r"x\.columns: no column beside the target 'label' is left"):

@@ -50,7 +50,7 @@ LOOK, LINE = 1, 30
 
 #: What is wrong with a split by a column, in a message for a study.
 BY_COLUMN = re.compile(
-    r"split: by columns\.(\w+), (no rows are left for \w+(?=:)|no training row has class '.*'(?=;))"
+    r"split: by columns\.(\w+), (.*); (?:change the shares|raise split.train), or", re.DOTALL
 )
 
 

@@ -27,8 +27,10 @@ PLACEHOLDERS = frozenset(
         *("empty", "tbd", "tba"),
     ]
 )
-#: A spreadsheet error, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!
-SHEET_ERROR = re.compile(r"#(?:div/0!?|nv|nb|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])", re.IGNORECASE)
+#: A spreadsheet error, in any language: #DIV/0!, #REF!, #NV, #N/D, #¡VALOR!, Err:502
+SHEET_ERROR = re.compile(
+    r"#(?:div/0!?|nv|nb|getting_data|[^\W\d]/[^\W\d]|[¡¿]?[^\W\d_]+[!?])|err:\d{3}", re.IGNORECASE
+)
 #: Characters without width: zero-width space, joiners, word joiner, byte order mark.
 INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject

@@ -266,8 +266,9 @@ class Column:
         huge = np.abs(values) > cells.LARGEST
         if huge.any():
             infinite = np.isinf(values[huge]).all()
-            what = "infinite values" if infinite else f"values beyond {cells.LARGEST:.2g}"
-            self.notes.append(f"column '{self.name}': {huge.sum()} {what} treated as missing")
+            count = number_of(int(huge.sum()), "infinite value" if infinite else "value")
+            count += "" if infinite else f" beyond {cells.LARGEST:.2g}"
+            self.notes.append(f"column '{self.name}': {count} treated as missing")
             values = values.where(~huge)
         return values
 

@@ -31,6 +31,7 @@ WORD = re.compile(r"\b\w\w+\b")
 #: What notes say of values, and the number of examples in a note.
 UNREADABLE = "that cannot be read, treated as missing"
 HUGE = "infinite or above 3.4e38, treated as missing"
+ABSENT = "missing: all of them"
 UNKNOWN = "that the training rows do not have, treated as none of theirs"
 OUTSIDE = "outside the range of the training rows"
 EXAMPLES = 3
@@ -292,7 +293,8 @@ class Preparation:
 
         Also return notes, one line per column with unknown categories (all of its features are 0),
         with values that cannot be read (treated as missing, so imputed), or with numbers far from
-        those of the training rows (:data:`FAR`). UserError if unreadable values are more than half
+        those of the training rows (:data:`FAR`), or if all of at least :data:`ENOUGH` values are
+        missing. UserError if unreadable values are more than half
         of at least :data:`ENOUGH` values that are not missing.
         """
         lengths = {len(columns[name]) for name in self.names}
@@ -301,8 +303,11 @@ class Preparation:
         notes = _Notes()
         typed = {c.name: _typed(c, columns[c.name], notes) for c in self.columns}
         for column in self.columns:
+            own = typed[column.name]
             if column.name in notes.unread:
-                _check_read(column, typed[column.name], notes)
+                _check_read(column, own, notes)
+            elif len(own) >= ENOUGH and _all_missing(own):
+                notes.lines.append(f"column '{column.name}': {_values(len(own))} {ABSENT}")
         X = self.write(typed.__getitem__, max(lengths, default=0))
         return X, [*notes.lines, *self._far(X)]
 
@@ -448,7 +453,7 @@ class _Notes:
 
 def about(note: str) -> str:
     """Return the column and what is odd in a note, which those on other rows may share."""
-    odd = "|".join((UNREADABLE, HUGE, UNKNOWN, OUTSIDE))
+    odd = "|".join((UNREADABLE, HUGE, ABSENT, UNKNOWN, OUTSIDE))
     return re.sub(rf"': \d+ values? ({odd}).*", r"': \1", note, flags=re.DOTALL)
 
 
@@ -467,6 +472,12 @@ def _check_read(column: Column, typed: np.ndarray, notes: _Notes) -> None:
         )
 
 
+def _all_missing(typed: np.ndarray) -> bool:
+    if typed.dtype == object:
+        return all(value is None for value in typed)
+    return bool(np.isnan(typed).all())
+
+
 def _typed(column: Column, values: Any, notes: _Notes) -> np.ndarray:
     """Convert the values of a column to typed ones; append notes on unusual ones."""
     if isinstance(values, np.ma.MaskedArray):
@@ -476,7 +487,8 @@ def _typed(column: Column, values: Any, notes: _Notes) -> np.ndarray:
     if code == "m":
         array, code = array / np.timedelta64(1, "s"), "f"
     if column.kind == "numeric" and code in ("f", "i", "u"):
-        own = array.astype(float)
+        with np.errstate(over="ignore"):  # of wider floats: infinite
+            own = array.astype(float)
         return _kept(column, own, np.abs(own) <= cells.LARGEST, np.isnan(own), own, notes)
     if column.kind == "date" and code == "M":
         own = cells.microseconds(array)

@@ -59,7 +59,7 @@ def check_names(columns: Mapping[str, Sequence[str]], names: Sequence[str], targ
     for role, listed in columns.items():
         for name in listed:
             if name == target:
-                problems.append(f"columns.{role}: '{name}' is the target; remove it here")
+                problems.append(f"columns.{role}: '{name}' is the target; name another column")
             elif name not in known:
                 features = [n for n in names if n != target]
                 hint = nearest(name, features)

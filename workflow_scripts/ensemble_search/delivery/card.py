@@ -126,7 +126,13 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
     rows = np.bincount(labels, minlength=len(tested.classes)).tolist() if tested.classes else []
     if tested.delivery.warning:
         yield f"{tested.delivery.warning}."
-    if not own.beats:
+    perfect = loss(labels, tested.as_used(tested.found)) < TOO_GOOD * loss(labels, tested.baseline)
+    if perfect:
+        yield (
+            "The ensemble is almost perfect. Check for leakage: a column that is known only after "
+            "the target, or that repeats it."
+        )
+    if not own.beats and not (perfect and "error" in found and found["error"].beats):
         yield (
             f"By its {own.title}, the ensemble is not clearly better than the baseline, which uses "
             f"no column: the interval, {amount(own.low)} to {amount(own.high)}, reaches the "
@@ -136,11 +142,6 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
                 if tested.name == "error" and own.baseline < RARE_CLASSES
                 else "Do not rely on it."
             )
-        )
-    elif loss(labels, tested.as_used(tested.found)) < TOO_GOOD * loss(labels, tested.baseline):
-        yield (
-            "The ensemble is almost perfect. Check for leakage: a column that is known only after "
-            "the target, or that repeats it."
         )
     if not tested.classes and found["r2"].high < 0:
         yield (
@@ -305,7 +306,7 @@ def _validation_loss(tested: Tested, calibrated: bool = True) -> float:
     pool, members = tested.delivery.pool, tested.delivery.members
     found = members.predict(pool.predictions)
     used = tested.as_used(found) if calibrated else found
-    return tested.loss(pool.problem.metric.loss(pool.labels, used))
+    return float(tested.loss(pool.problem.metric.loss(pool.labels, used)))
 
 
 def _by_class(tested: Tested) -> Part:
@@ -622,7 +623,7 @@ def _search(tested: Tested, about: Mapping[str, Any]) -> Part:
     delivery, pool = tested.delivery, tested.delivery.pool
     best = tested.loss(np.fmin.accumulate(pool.errors))
     whole = _validation_loss(tested, calibrated=False)  # as the pipelines are
-    ensemble = "ensemble" + ", not calibrated" * bool(whole != _validation_loss(tested))
+    ensemble = "ensemble" + ", not calibrated" * (whole != _validation_loss(tested))
     series = [
         Series("best pipeline so far", list(range(1, len(best) + 1)), best.tolist()),
         Series(ensemble, [1, len(best)], [whole, whole], "dashed"),
@@ -662,6 +663,7 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
             f"{about['dataset']}: predicts the column {manifest['target']} ({manifest['task']}) "
             f"from {number_of(len(tested.ensemble.preparation.names), 'column')}.",
             f"{sizes['train']} training and {number_of(sizes['test'], 'test row')}"
+            + " of the table, held out from the search" * (tested.delivery.own_test is not None)
             + (f", {folds}-fold cross-validation." if folds else
                f", {sizes['validation']} validation rows.")
             + (f" The study trains on {part['share']:g} of the training rows (train_rows); "
@@ -723,8 +725,8 @@ def _members(tested: Tested) -> Iterator[tuple[str, ...]]:
 
 def _parity(parity: Mapping[str, Any]) -> Iterator[str]:
     yield (
-        f"On the {parity['test_rows']} test rows, predictions of the members loaded from these "
-        "files differ from those of the refitted members by at most "
+        f"On the {parity['test_rows']} test rows of the table, predictions of the members loaded "
+        "from these files differ from those of the refitted members by at most "
         f"{parity['largest_difference_from_the_refitted']:.1g}."
     )
     if (difference := parity.get("largest_difference_from_the_search")) is not None:

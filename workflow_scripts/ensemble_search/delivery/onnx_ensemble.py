@@ -29,6 +29,7 @@ from ensemble_search.delivery.onnx_parts.graph import (
     Graph,
 )
 from ensemble_search.metrics.base import TIE
+from ensemble_search.problems import regression
 from ensemble_search.runtime.names import MISSING
 
 LABEL, PROBABILITIES, VALUE = "label", "probabilities", "value"
@@ -209,7 +210,11 @@ def _classes(graph: Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, t
 
 
 def _number(graph: Graph, ensemble: Any, outputs: Sequence[str]) -> dict[str, tuple[str, int]]:
-    combined, name = _weighted(graph, outputs, ensemble.weights_), _free(ensemble, VALUE)
+    largest = np.float32(regression.LARGEST)  # as Regression.predict clips
+    clipped = [
+        graph.add("Clip", graph.add("Cast", part, to=FLOAT), -largest, largest) for part in outputs
+    ]
+    combined, name = _weighted(graph, clipped, ensemble.weights_), _free(ensemble, VALUE)
     scaled = graph.add("Mul", combined, [float(ensemble.manifest["std"])])
     graph.add("Add", scaled, [float(ensemble.manifest["mean"])], output=name)
     return {VALUE: (name, 1)}

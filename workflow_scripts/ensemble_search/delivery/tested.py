@@ -116,9 +116,17 @@ def distinct(words: Sequence[str]) -> list[str]:
         if count[alike] == 1 and word.isprintable() and word == " ".join(word.split()):
             found.append(word)
         else:
-            same = unicodedata.is_normalized("NFKC", word)
-            found.append(re.sub("(?<= ) ", r"\\x20", repr(word) if same else ascii(word)))
+            shown = "".join(c if _is_plain(c) else ascii(c)[1:-1] for c in word)
+            same = unicodedata.is_normalized("NFKC", shown)
+            quoted = f"'{shown}'" if same and shown != word else repr(word) if same else ascii(word)
+            found.append(re.sub("(?<= ) ", r"\\x20", quoted))
     return found
+
+
+def _is_plain(character: str) -> bool:
+    """Whether a character has one form, and is seen by itself."""
+    one = unicodedata.is_normalized("NFKC", character) and not unicodedata.combining(character)
+    return one and character.isprintable() and character not in "\\'"
 
 
 def copies(tested: Tested) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ensemble_search.data import file_limits, sheets, text_files
 from ensemble_search.data.cells import LARGEST, is_missing
-from ensemble_search.runtime.errors import UserError, number_of, printable
+from ensemble_search.runtime.errors import UserError, number_of
 from ensemble_search.runtime.plugins import nearest
 
 CHUNK = 10_000
@@ -23,6 +23,10 @@ NEEDLESS = re.compile(r'"(?<=[,\n\r]")(?! )([^",\n\r]*)"(?=[,\n\r])')
 #: Empty fields between unquoted ones, and their replacements. The first one occurs twice because
 #: the fields of ",,," share commas.
 GAPS = (*[(",,", ",nan,")] * 2, ("\n,", "\nnan,"), (",\n", ",nan\n"), (",\r", ",nan\r"))
+#: Characters that a terminal obeys, line ends, and those that change the direction of text.
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 #: The start of a formula, at the start of a field.
 FORMULA = re.compile(r"(^|;)( *[=+\-@＝＋－＠])(?=.)")
 
@@ -291,12 +295,13 @@ def matching(names: Sequence[str], given: Sequence[str]) -> dict[str, str]:
 def safe(text: str) -> str:
     """Make a text safe for a CSV file that a terminal shows or a spreadsheet opens.
 
-    Control characters become escapes, such as ``\\x1b``. Text that a spreadsheet would read as a
+    Control characters, line ends and those that change the direction of text become escapes, such
+    as ``\\x1b``. Text that a spreadsheet would read as a
     formula gets a leading apostrophe: it begins with =, +, - or @, also full-width or after spaces,
     and is followed by more, unless it is a number. The same holds for text after a semicolon, which
     separates fields in some countries. Other text is unchanged.
     """
-    text = printable(text)
+    text = CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
     try:
         float(text)
     except ValueError:

@@ -313,8 +313,8 @@ def failures(folder: Path) -> str:
         for row in found
         if row["status"] != OK
     ]
-    whys = Counter(map(": ".join, failed))
-    said = [f"{count} × {_cut(one_line(why))}" for why, count in whys.most_common(3)]
+    whys = Counter(_cut(one_line(": ".join(why))) for why in failed)
+    said = [f"{count} × {why}" for why, count in whys.most_common(3)]
     said += ["other reasons"] * (len(whys) > len(said))
     return f"{len(failed)} of {len(found)} pipelines failed: {'; '.join(said)}" * bool(failed)
 

@@ -153,6 +153,13 @@ def look_at(
         counts = text(column).value_counts()
         found = readings.numbers(counts.index.tolist(), counts.to_numpy())
         mostly = bool(found) and found[0].share >= MOSTLY
+        amounts = regression or (metric is None and distinct > MAX_FRACTIONS)
+        if amounts and mostly and len(found) > 1:
+            styles = " or ".join(readings.in_words(reading.style) for reading in found)
+            raise UserError(
+                f"--target: '{target}' has {other}, which may be read as {styles}; write numbers "
+                "as -1234.5"
+            )
         if metric is None and distinct > MAX_FRACTIONS and mostly:
             raise UserError(
                 f"--target: '{target}' has numbers, but also {other}; write numbers as "
