@@ -187,7 +187,9 @@ def test_numbers_with_a_stray_word_are_no_classes(tmp_path):
     with pytest.raises(UserError, match="has numbers, but also 'inf' in row 3; write numbers"):
         short.look_at(str(file), "y", None)
     file.write_text("x,y\n" + "".join(f'1,"{v},500"\n' for v in range(1, 30)))  # 1.5 or 1500
-    with pytest.raises(UserError, match=r"'1,500' in row 1, which may .*; write numbers as -1234\.5"):
+    with pytest.raises(
+        UserError, match=r"'1,500' in row 1, which may .*; write numbers as -1234\.5"
+    ):
         short.look_at(str(file), "y", None)
 
 

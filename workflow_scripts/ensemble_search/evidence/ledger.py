@@ -129,7 +129,7 @@ def page(evidence: Mapping[str, Evidence]) -> str:
         counts.append([NAMES[paper], *(str(n) for n in (len(lines), *verdicts.values()))])
         head = ["the paper claims", "where", "study", "verdict", "found here"]
         sections += ["", f"## {NAMES[paper]}", "", *markdown(head, lines)]
-        sections += ["", *_own_numbers(paper)]
+        sections += ["", *_changed(paper), *_own_numbers(paper)]
     return "\n".join(
         [
             "# What is found here, and what the papers claim",
@@ -353,6 +353,19 @@ def _percentages(pair: pd.Series) -> str:
     """Format a share, with its interval in brackets."""
     share, low, high = (pair[name] + pair["chance"] for name in ("difference", "low", "high"))
     return f"{share:.0%} [{low:.0%}, {high:.0%}]"
+
+
+def _changed(paper: str) -> list[str]:
+    """List the rules that changed; empty if none did."""
+    rows = [[own.claim, own.changed] for own in claims.load(paper).values() if own.changed]
+    if not rows:
+        return []
+    return [
+        "Rules that changed after the first results of their studies, with the verdicts then:",
+        "",
+        *markdown(["the paper claims", "what changed"], rows),
+        "",
+    ]
 
 
 def _own_numbers(paper: str) -> list[str]:

@@ -79,6 +79,8 @@ class Claim(Part):
     #: Names of the files in ``studies/`` that test it: the claim is about each of them.
     studies: list[str] = Field(default_factory=list)
     decide: Decide | None = None  #: how their evidence decides the claim, if it can
+    #: How the rule changed after the first results of its studies, with the verdicts then.
+    changed: str = ""
 
 
 def load(paper: str) -> dict[str, Claim]:
