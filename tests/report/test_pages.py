@@ -224,7 +224,7 @@ def test_how_often_the_reference_is_best_stands_beside_the_papers(report):
     errors = table.pivot(index="dataset", columns="method", values="mean")
     others = errors.drop(columns="DivBO").min(axis=1)
     best, alone = ((errors["DivBO"] - others < limit).sum() for limit in (1e-12, -1e-12))
-    tied = f", on {alone} of them alone" if alone < best else ""
+    tied = f", on {alone or 'none'} of them alone" if alone < best else ""
     assert (
         f"DivBO has the lowest mean test error of 3 methods on {best} of 2 data sets{tied}. "
         "Section 4.3 (Table 1) of the paper: of nine methods DivBO on 10 of 15 and RB-ES on 3 of "

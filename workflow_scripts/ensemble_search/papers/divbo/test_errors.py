@@ -54,7 +54,7 @@ def _best(final: pd.DataFrame, seen: View) -> list[str]:
     text = (
         f"{seen.reference} has the lowest mean test {seen.losses.title} of {len(counts)} methods "
         f"on {counts[seen.reference]} of {number_of(len(seen.compared.datasets), 'data set')}"
-        + (f", on {alone} of them alone." if alone < counts[seen.reference] else ".")
+        + (f", on {alone or 'none'} of them alone." if alone < counts[seen.reference] else ".")
     )
     if seen.reference == "DivBO" and seen.losses.is_error:
         printed = agreement.entry("best-datasets")["values"]
