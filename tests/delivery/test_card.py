@@ -407,6 +407,15 @@ def test_importance_finds_the_column_of_a_rare_class():
     assert 0.0005 < error["rise"] < 0.1
 
 
+@pytest.mark.parametrize(("unknown", "cautions"), [(0, 0), (1, 0), (2, 1)])
+def test_test_rows_of_unknown_classes_are_errors_left_out(unknown, cautions):
+    of, found = of_test_rows([0, 1] * 60, [0.2, 0.7] * 40 + [0.2, 0.3] * 20, ERROR, ("a", "b"))
+    of.delivery.own_test, of.copied = SimpleNamespace(name="more.csv", unknown=unknown), 0
+    said = [*card._cautions(of, found, {})]
+    assert len(said) == cautions
+    assert all(f"{unknown} rows of more.csv have classes that the table lacks" in s for s in said)
+
+
 def test_a_perfect_ensemble_of_few_rows_is_only_suspicious():
     """One wrong row would cost more in log loss than the baseline does, but no label is wrong."""
     log_loss = plugins.load("metrics", "log-loss")()

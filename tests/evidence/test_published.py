@@ -249,13 +249,15 @@ def test_wins_and_ties_by_settings_of_boasf():
         ("e", 0): {"c2": 0.3, "c3": 0.3, "Hyperopt": 0.2},
     }
     rows = table(runs, "validation").assign(test=0.1)
-    rows.loc[(rows["dataset"] == "d") & (rows["method"] == "c2"), "test"] = np.nan
+    rows.loc[(rows["dataset"] == "d") & (rows["method"] == "c2"), "test"] = 1.0
     text = "\n".join(published.lines(of, rows))
     assert text.startswith("\n## Beside the paper's numbers\n\nPercentage of data sets on which")
     assert "is not worse than Hyperopt, by the mean loss over repeats; equal means" in text
+    assert "data sets with a lower, equal and higher loss, and p of a sign test" in text
     head = "|  | r = 2 |\n| --- | --- |\n"
-    assert f"Validation losses, 2 data sets:\n\n{head}| c = 2 | 50 |\n| c = 3 | 50 |\n" in text
-    # Without a model, the loss is the worst.
-    assert f"Test losses, 2 data sets:\n\n{head}| c = 2 | 50 |\n| c = 3 | 100 |" in text
+    assert f"Validation losses, 2 data sets:\n\n{head}| c = 2 | 50 (0/1/1: 1.00) |\n" in text
+    assert "\n| c = 3 | 50 (1/0/1: 1.00) |\n" in text
+    assert f"Test losses, 2 data sets:\n\n{head}| c = 2 | 50 (0/1/1: 1.00) |\n" in text
+    assert "\n| c = 3 | 100 (0/2/0: 1.00) |" in text
     of["methods"].pop("Hyperopt")
     assert published.lines(of, rows[rows["method"] != "Hyperopt"]) == []

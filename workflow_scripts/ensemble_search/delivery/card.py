@@ -22,6 +22,8 @@ from ensemble_search.results import readers
 from ensemble_search.runtime.errors import UserError, number_of, printable
 from ensemble_search.runtime.names import CLASSIFICATION, REGRESSION
 
+#: The card cautions of test rows of unknown classes if they are more than this share of the others.
+UNKNOWN = 0.01
 #: Further columns are left out of the table of their importance.
 MOST_COLUMNS = 30
 #: Maximum number of figures of mean prediction by a column's value, and of classes in one.
@@ -159,6 +161,12 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
         yield (
             f"{also} of the {len(labels)} test rows are also in the table, with the same values "
             "and target: the loss on them is too low."
+        )
+    unknown = tested.delivery.own_test.unknown if tested.delivery.own_test else 0
+    if unknown > UNKNOWN * len(labels):
+        yield (
+            f"{unknown} rows of {tested.delivery.own_test.name} have classes that the table lacks. "
+            "Each would be an error, but they are left out."
         )
     if "time" in by:
         yield (

@@ -29,6 +29,7 @@ class OwnRows:
     weights: np.ndarray  #: of shape (n,); empty if equal
     groups: np.ndarray | None  #: codes of groups, int, of shape (n,), or None
     notes: Sequence[str]  #: unusual properties, one line each
+    unknown: int = 0  #: number of rows of unknown classes, which are left out
 
 
 def read(
@@ -90,7 +91,8 @@ def read(
     frame, notes = frame[known], [f"{Path(file).name}: {note}" for note in raw.notes]
     if empty:
         notes.append(f"rows of {Path(file).name} without a value of '{target}' left out: {empty}")
-    if count := int(np.count_nonzero(~known)) - empty:
+    count = int(np.count_nonzero(~known)) - empty
+    if count:
         what = "with an unknown class" if classes else "without a number"
         own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))
@@ -108,7 +110,8 @@ def read(
     weights = of_rows("weight") if "weight" in by else np.empty(0)
     groups = np.unique(of_rows("group"), return_inverse=True)[1] if "group" in by else None
     notes += [f"{Path(file).name}: {note}" for note in said]
-    return OwnRows(Path(file).name, X, labels, weights, groups, notes)
+    unknown = count if classes else 0
+    return OwnRows(Path(file).name, X, labels, weights, groups, notes, unknown)
 
 
 def _separates(style: str | None) -> bool:

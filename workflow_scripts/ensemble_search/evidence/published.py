@@ -249,6 +249,14 @@ def _means(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.Dat
     return means.loc[[d for d in study["datasets"] if d in means.index]]
 
 
+def _outcomes(mean: pd.Series, best: pd.Series) -> str:
+    """Describe how often mean losses are not above, below, equal to and above others."""
+    signs = np.sign(mean - best)
+    counts = [int((signs == sign).sum()) for sign in (-1, 0, 1)]
+    p = float(pairwise.sign_test((1 - signs.to_numpy()[:, None, None]) / 2)[0, 0])
+    return f"{100 * (signs <= 0).mean():.0f} ({'/'.join(map(str, counts))}: {_p(p)})"
+
+
 def _grid(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
     """Show Figure 3 of the BOASF paper; empty without several settings and another method."""
     families = rounds_and_exploration.families(study)
@@ -261,21 +269,24 @@ def _grid(study: Mapping[str, Any], table: pd.DataFrame) -> list[str]:
         "",
         "Percentage of data sets on which BOASF with this c (exploration, in rows) and r (rounds, "
         f"in columns) is not worse than {' and '.join(others)}, by the mean loss over repeats; "
-        "equal means, of losses with six digits, are ties and count as in the paper. The tables of "
-        "differences above count them separately. In the paper: "
+        "equal means, of losses with six digits, are ties and count as in the paper. In "
+        "parentheses: data sets with a lower, equal and higher loss, and p of a sign test, "
+        "two-sided, without ties. In the paper: "
         f"{load('boasf')['rounds-and-exploration']['where']}.",
     ]
     for column in ("validation", "test"):
         mean = _means(study, table, column)[[*families[0], *others]]
-        shares = rounds_and_exploration.wins_or_ties(study, mean, others)
-        wide = 100 * shares.pivot(index="c", columns="r", values="all")
+        best = mean[others].min(axis=1)
+        settings = rounds_and_exploration.settings(study, families[0])
+        settings["shown"] = [_outcomes(mean[method], best) for method in settings.index]
+        wide = settings.pivot(index="c", columns="r", values="shown")
         lines += [
             "",
             f"{column.capitalize()} losses, {len(mean)} data sets:",
             "",
             *markdown(
                 ["", *(f"r = {r:g}" for r in wide)],
-                [[f"c = {c:g}", *(f"{share:.0f}" for share in row)] for c, row in wide.iterrows()],
+                [[f"c = {c:g}", *row] for c, row in wide.iterrows()],
             ),
         ]
     return lines

@@ -83,14 +83,18 @@ def wins_or_ties(study: Mapping[str, Any], mean: pd.DataFrame, others: list[str]
     other method.
     """
     mean = mean.round(ranks.DIGITS)
-    rows = []
-    for method in [m for m in mean if m not in others]:
-        of = variants.settings(study, method)
-        row = {name: of[key] for key, name in SETTINGS.items()}
-        row["all"] = (mean[method] <= mean[others].min(axis=1)).mean()
-        row |= {other: (mean[method] <= mean[other]).mean() for other in others}
-        rows.append(row)
-    return pd.DataFrame(rows).sort_values(["c", "r"], ignore_index=True)
+    found = settings(study, [m for m in mean if m not in others])
+    best = {"all": mean[others].min(axis=1), **{other: mean[other] for other in others}}
+    for name, losses in best.items():
+        found[name] = [(mean[method] <= losses).mean() for method in found.index]
+    return found.sort_values(["c", "r"], ignore_index=True)
+
+
+def settings(study: Mapping[str, Any], methods: list[str]) -> pd.DataFrame:
+    """Return the columns ``c`` and ``r`` of methods that search with boasf, by method."""
+    own = (variants.settings(study, method) for method in methods)
+    rows = [{name: of[key] for key, name in SETTINGS.items()} for of in own]
+    return pd.DataFrame(rows, methods)
 
 
 def _figure(shares: pd.DataFrame, part: str, publish):
