@@ -413,7 +413,7 @@ def test_test_rows_of_unknown_classes_are_errors_left_out(unknown, cautions):
     of.delivery.own_test, of.copied = SimpleNamespace(name="more.csv", unknown=unknown), 0
     said = [*card._cautions(of, found, {})]
     assert len(said) == cautions
-    assert all(f"{unknown} rows of more.csv have classes that the table lacks" in s for s in said)
+    assert all(f"{unknown} rows of more.csv, with a class that the table lacks" in s for s in said)
 
 
 def test_a_perfect_ensemble_of_few_rows_is_only_suspicious():

@@ -242,7 +242,7 @@ def test_the_card_tests_on_a_file_of_its_own(root, tmp_path):
         in said
     )
     assert "rows of more.csv without a value of 'target' left out: 1" in said
-    assert "Caution: 1 rows of more.csv have classes" not in said  # of so many
+    assert "Caution: 1 row of more.csv, with a class that the table lacks, would be" in said
     assert "refitted on all rows" in said
     assert "is not fitted again: it stays that of the training rows" in said
     assert "Before they were refitted" not in said

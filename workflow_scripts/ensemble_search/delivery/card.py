@@ -165,8 +165,8 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
     unknown = tested.delivery.own_test.unknown if tested.delivery.own_test else 0
     if unknown > UNKNOWN * len(labels):
         yield (
-            f"{unknown} rows of {tested.delivery.own_test.name} have classes that the table lacks. "
-            "Each would be an error, but they are left out."
+            f"{number_of(unknown, 'row')} of {tested.delivery.own_test.name}, with a class that the "
+            "table lacks, would be errors, but the numbers leave them out."
         )
     if "time" in by:
         yield (
