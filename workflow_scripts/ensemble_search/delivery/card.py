@@ -162,11 +162,11 @@ def _cautions(tested: Tested, found: Mapping[str, Measure], by: Mapping[str, str
             f"{also} of the {len(labels)} test rows are also in the table, with the same values "
             "and target: the loss on them is too low."
         )
-    unknown = tested.delivery.own_test.unknown if tested.delivery.own_test else 0
-    if unknown > UNKNOWN * len(labels):
+    own_test = tested.delivery.own_test
+    if own_test and own_test.unknown > UNKNOWN * len(labels):
         yield (
-            f"{number_of(unknown, 'row')} of {tested.delivery.own_test.name}, with a class that the "
-            "table lacks, would be errors, but the numbers leave them out."
+            f"{number_of(own_test.unknown, 'row')} of {own_test.name}, with a class that the table "
+            "lacks, would be errors, but the numbers leave them out."
         )
     if "time" in by:
         yield (
