@@ -231,12 +231,12 @@ class Fixed(ClassifierMixin, BaseEstimator):
         self.probabilities = probabilities
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, check_input=True):
         self.classes_ = np.unique(y)
         self.log.append(sample_weight)
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X, check_input=True):
         return np.array(self.probabilities)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import check_array
 
 
 class SammeR(ClassifierMixin, BaseEstimator):
@@ -18,7 +19,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator
-        Base classifier, with ``sample_weight`` and ``predict_proba``.
+        Decision tree.
     n_estimators
         Maximum number of trees.
     learning_rate
@@ -35,6 +36,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Boost the trees; rows have equal weights unless ``sample_weight`` is given."""
+        X = _checked(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         n, k = len(codes), len(self.classes_)
         rows = np.arange(n)
@@ -45,9 +47,9 @@ class SammeR(ClassifierMixin, BaseEstimator):
         self.estimators_ = []
         for _ in range(self.n_estimators):
             tree = clone(self.estimator).set_params(random_state=seeds.randint(2**31 - 1))
-            tree.fit(X, codes, sample_weight=weights)
+            tree.fit(X, codes, sample_weight=weights, check_input=False)
             probabilities = np.zeros((n, k))  # the tree may lack a class of weight 0
-            probabilities[:, tree.classes_] = tree.predict_proba(X)
+            probabilities[:, tree.classes_] = tree.predict_proba(X, check_input=False)
             self.estimators_.append(tree)
             if weights[probabilities.argmax(axis=1) != codes].sum() <= 0:
                 break
@@ -62,11 +64,11 @@ class SammeR(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         """Return class probabilities, of shape (n_samples, n_classes)."""
-        k = len(self.classes_)
+        X, k = _checked(X), len(self.classes_)
         scores = np.zeros((len(X), k))
         for tree in self.estimators_:
             probabilities = np.zeros((len(X), k))
-            probabilities[:, tree.classes_] = tree.predict_proba(X)
+            probabilities[:, tree.classes_] = tree.predict_proba(X, check_input=False)
             logs = _clipped_log(probabilities)
             scores += logs - logs.mean(axis=1, keepdims=True)
         scores /= len(self.estimators_)
@@ -76,6 +78,11 @@ class SammeR(ClassifierMixin, BaseEstimator):
     def predict(self, X):
         """Return the most probable classes, of shape (n_samples,)."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+def _checked(X: np.ndarray) -> np.ndarray:
+    """Convert to the trees' precision once: checking the input takes up to a third of a fit."""
+    return check_array(X, dtype=np.float32)
 
 
 def _clipped_log(probabilities: np.ndarray) -> np.ndarray:
