@@ -240,7 +240,7 @@ def _quality(tested: Tested, found: Mapping[str, Measure], described: Mapping[st
         said.append(
             f"The positive class for average precision, F1 and thresholds is '{positive}'; to "
             f"change it, search with {doors.DOORS['make']('positive', other)} "
-            f"({yaml.safe_dump({'positive': other}, width=10**6).strip()} in a study)."
+            f"({_in_study({'positive': other})} in a study)."
         )
     elif tested.classes:
         said.append("Average precision, F1 and AUC are means over the classes.")
@@ -681,6 +681,10 @@ def _data(tested: Tested, described: Mapping[str, Any], about: Mapping[str, Any]
         ],
         [Table(("class", "training", "validation", "test"), rows)] if rows else [],
     )  # fmt: skip
+
+
+def _in_study(content: Mapping[str, str]) -> str:
+    return yaml.safe_dump(content, width=10**6, allow_unicode=True).strip()
 
 
 def amount(number: float) -> str:

@@ -43,7 +43,9 @@ def _python(option: str, value: Any) -> str:
 def _word(value: Any) -> str:
     """Write a value for a shell, and columns by role as in a study."""
     if isinstance(value, Mapping):
-        flow = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
+        flow = yaml.safe_dump(
+            value, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True
+        )
         value = flow.strip()
     return shlex.quote(value)
 
