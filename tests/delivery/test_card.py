@@ -895,7 +895,8 @@ def test_the_line_of_the_ensemble_is_not_calibrated_as_those_of_pipelines(monkey
         delivery=SimpleNamespace(pool=pool, members=SimpleNamespace(predict=np.asarray),
                                  settings={"repeat": 0},
                                  source=SimpleNamespace(search="made/search", space="divbo")),
-        loss=lambda losses: losses, metric=ERROR, as_used=lambda stored: stored / 2,
+        # NumPy's numbers, as roots of squared errors are.
+        loss=lambda losses: np.float64(1) * losses, metric=ERROR, as_used=lambda stored: stored / 2,
     )  # fmt: skip
     part = card._search(tested, {"method": "RS", "study": "s", "command": "snakemake"})
     _, ensemble = part.charts[0].series
