@@ -81,7 +81,7 @@ class SammeR(ClassifierMixin, BaseEstimator):
 
 
 def _checked(X: np.ndarray) -> np.ndarray:
-    """Convert to the trees' precision once: checking the input takes up to a third of a fit."""
+    """Convert to the trees' precision once: checking takes up to a quarter of a fit."""
     return check_array(X, dtype=np.float32)
 
 
