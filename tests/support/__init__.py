@@ -12,9 +12,11 @@ OPENML_COPIES = ROOT.parent / "shared/openml"
 NO_COPIES = "the development copies of OpenML data sets are not on this machine"
 #: Study files of the repository, by name.
 ALL_STUDIES = {file.stem: file for file in sorted((ROOT / "studies").rglob("*.yaml"))}
-#: Those that can be read, without one whose data files users put into torgo/.
-STUDIES = dict(ALL_STUDIES)
-if not (ROOT / "torgo").is_dir():
-    del STUDIES["esmbo-torgo"]
+#: Those that can be read: some need data files that users put into torgo/.
+STUDIES = {
+    name: file
+    for name, file in ALL_STUDIES.items()
+    if "torgo" not in name or (ROOT / "torgo").is_dir()
+}
 #: For processes that import the package, the scripts and what is here.
 PYTHONPATH = os.pathsep.join([str(SCRIPTS), str(TESTS)])

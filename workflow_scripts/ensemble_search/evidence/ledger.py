@@ -89,8 +89,9 @@ DEFINITIONS = (
     "- *Detectable*: the smallest true difference that as many data sets would detect with 80 % "
     "power; –: not even the largest possible one, or all differ by the same.",
     "- If a claim is about validation losses, the same difference on test rows follows. If studies "
-    "are pooled, a data set counts again with another target or other test rows, and both tasks "
-    "follow alone. If they are not, the verdicts on each follow where they differ.",
+    "are pooled, a data set counts again with another target or other test rows, and both tasks, "
+    "or the studies of one task, follow alone. If they are not, the verdicts on each follow where "
+    "they differ.",
     "- Where the units are repeats of one data set, the interval says nothing about other data "
     "sets and splits.",
     "- Ranks are among the methods that the claim is about, by their means over repeats.",
@@ -235,6 +236,8 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
     rule, names = claim.decide, claim.studies
     if rule is None:
         return deciding.MISSING, ""
+    if rule.pooled:
+        names = [name for name in names if name in evidence] or names
     verdict, pairs = _decided(rule, names, evidence)
     if verdict == deciding.MISSING:
         return verdict, ""
@@ -246,11 +249,13 @@ def _decide(claim: Claim, evidence: Mapping[str, Evidence]) -> tuple[str, str]:
         if not (rule.printed or rule.halfway or rule.largest_in_first):
             said.append(_alone(rule.model_copy(update=alike), names, evidence, "on test rows"))
     if rule.pooled:
-        tasks: dict[str, list[str]] = {}
-        for name in filter(evidence.__contains__, names):
-            tasks.setdefault(losses.of(evidence[name][0]).task, []).append(name)
-        if len(tasks) > 1:
-            said += [_alone(rule, own, evidence, f"{task} alone") for task, own in tasks.items()]
+        parts: dict[str, list[str]] = {}
+        for name in names:
+            parts.setdefault(losses.of(evidence[name][0]).task, []).append(name)
+        if len(parts) == 1:
+            parts = {name: [name] for name in names}
+        if len(parts) > 1:
+            said += [_alone(rule, own, evidence, f"{part} alone") for part, own in parts.items()]
     elif len(names) > 1 and not rule.largest_in_first:
         by: dict[str, list[str]] = {}
         for name in names:
