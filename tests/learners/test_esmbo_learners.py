@@ -5,8 +5,10 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.ensemble import GradientBoostingRegressor
 
 from ensemble_search.learners import esmbo
+from ensemble_search.learners.huber_boosting import HuberBoosting
 from ensemble_search.learners.operators import Data
 from ensemble_search.runtime import plugins
 
@@ -157,6 +159,21 @@ def test_boosting_for_regression():
     model = given(space, max_depth=15, learning_rate=0.02, alpha=0.7)
     assert (model.n_estimators, model.max_depth, model.max_features) == (100, 15, None)
     assert (model.learning_rate, model.loss, model.alpha) == (0.02, "huber", 0.7)
+
+
+@pytest.mark.parametrize("weights", [None, np.ones(120), np.arange(120) % 3])
+@pytest.mark.parametrize("alpha", [0.01, 0.9])
+@pytest.mark.parametrize("depth", [1, 4, 15])
+def test_boosting_with_the_huber_loss_equals_scikit_learns(depth, alpha, weights):
+    """Also with leaves of one row or of equal targets, and with weights, some of them 0."""
+    X, y, others, _ = rows("regression")
+    y = y.round(1)
+    settings = {"max_depth": depth, "learning_rate": 0.3, "alpha": alpha, "random_state": 1}
+    ours = HuberBoosting(loss="huber", **settings).fit(X, y, weights)
+    theirs = GradientBoostingRegressor(loss="huber", **settings).fit(X, y, weights)
+    for one, other in zip(ours.estimators_.ravel(), theirs.estimators_.ravel(), strict=True):
+        np.testing.assert_array_equal(one.tree_.value, other.tree_.value)
+    np.testing.assert_array_equal(ours.predict(others), theirs.predict(others))
 
 
 @pytest.mark.parametrize("depth", [1, 15])

@@ -98,9 +98,9 @@ def boosting_regressor(values, data):
     alpha. The authors' code passes alpha to scikit-learn's Huber loss: errors are squared up to
     their alpha-quantile and absolute beyond it. scikit-learn requires alpha below 1.
     """
-    from sklearn.ensemble import GradientBoostingRegressor
+    from ensemble_search.learners.huber_boosting import HuberBoosting
 
-    return GradientBoostingRegressor(
+    return HuberBoosting(
         n_estimators=TREES,
         max_depth=values["max_depth"],
         learning_rate=values["learning_rate"],

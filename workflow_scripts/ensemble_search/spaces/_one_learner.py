@@ -26,6 +26,7 @@ class OneLearner(Space):
     #: Modules that the worker imports before the first evaluation.
     modules: ClassVar[tuple[str, ...]] = (
         "ensemble_search.learners.esmbo",
+        "ensemble_search.learners.huber_boosting",
         "ensemble_search.learners.mlp",
         "ensemble_search.learners.pipeline",
         "ensemble_search.learners.rescalers",

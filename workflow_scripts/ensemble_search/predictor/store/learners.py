@@ -204,6 +204,7 @@ STORED: Mapping[str, Callable[[Any], Part | tuple[list[Part], Part]]] = {
        for task in ("Classifier", "Regressor")},
     "sklearn.GradientBoostingClassifier": _gradient_boosting,
     "sklearn.GradientBoostingRegressor": _gradient_boosting,
+    "ensemble_search.HuberBoosting": _gradient_boosting,
     "sklearn.AdaBoostClassifier": _samme,
     "ensemble_search.SammeR": _samme_r,
     "sklearn.AdaBoostRegressor": _adaboost_regressor,
