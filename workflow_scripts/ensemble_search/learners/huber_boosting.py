@@ -6,10 +6,10 @@ from sklearn.ensemble import GradientBoostingRegressor
 
 
 class HuberBoosting(GradientBoostingRegressor):
-    """scikit-learn's booster with the same results, in up to a sixteenth of its CPU time.
+    """scikit-learn's booster, with the same results.
 
-    scikit-learn computes the value of each leaf by functions for any weights, which take 20 times
-    as long as growing a deep tree. Equal weights need none of it.
+    scikit-learn computes the value of each leaf by functions for any weights. With trees of depth
+    15 on 1000 rows, they take 93 % of a fit. Equal weights need none of them.
     """
 
     def _get_loss(self, sample_weight):
