@@ -57,6 +57,18 @@ def test_chances_from_losses_that_do_not_vary(differences, chance):
     assert poisson_binomial.of_losses(np.zeros(3), np.zeros(3)) == 0.5
 
 
+@pytest.mark.parametrize("scale", [0.001, 1, 30, 10_000])
+def test_losses_that_differ_in_the_last_bit_are_equal(scale):
+    first = (scale * np.random.default_rng(0).random(50)).astype(np.float32)
+    assert poisson_binomial.of_losses(first, np.nextafter(first, np.float32(np.inf))) == 0.5
+
+
+def test_an_equal_large_loss_hides_no_difference():
+    first, second = np.array([1e6, 1.0, 0.5]), np.array([1e6, 0.8, 0.4])
+    test = stats.ttest_rel(first, second, alternative="greater")
+    assert poisson_binomial.of_losses(first, second) == pytest.approx(test.pvalue, rel=1e-4)
+
+
 @given(CHANCES)
 def test_the_number_of_data_sets_won_by_brute_force(chances):
     expected = np.zeros(len(chances) + 1)

@@ -9,7 +9,7 @@ a distribution.
 import numpy as np
 from scipy.special import betainc, stdtr
 
-#: Decimals to which differences between losses of about 1 are exact: losses are stored as float32.
+#: Decimals to which differences between losses of 1 are exact: losses are stored as float32.
 DIGITS = 6
 
 
@@ -31,9 +31,10 @@ def of_losses(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     of freedom. The result is 1/2 if all differences are 0, and 0 or 1 if they all equal the same
     other number.
     """
-    largest = np.maximum(first, second).max(axis=-1, keepdims=True).astype(float)
-    scale = np.where((largest > 0) & (largest < 1), largest, 1.0)
-    differences = np.round((first.astype(float) - second) / scale, DIGITS)
+    larger = np.maximum(first, second).astype(float)
+    largest = larger.max(axis=-1, keepdims=True)
+    scale = np.maximum(larger, np.where(largest > 0, np.minimum(largest, 1), 1))
+    differences = np.round((first.astype(float) - second) / scale, DIGITS) * scale
     n = differences.shape[-1]
     mean = differences.mean(axis=-1)
     spread = np.ptp(differences, axis=-1)
