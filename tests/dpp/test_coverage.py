@@ -147,7 +147,7 @@ def test_no_points_from_0_to_1(points):
 
 def test_a_grid_of_nothing():
     with pytest.raises(
-        UserError, match="dimensions of a grid is 0, must be an integer from 1 to 23"
+        UserError, match="dimensions of a grid is 0, must be an integer from 1 to 64"
     ):
         unit_grid(0)
 

@@ -108,9 +108,9 @@ def test_a_seed_is_not_a_generator(rng):
 @pytest.mark.parametrize(
     ("dimensions", "points", "message"),
     [
-        (2.5, 9, "dimensions of a grid is 2.5, must be an integer from 1 to 23"),
+        (2.5, 9, "dimensions of a grid is 2.5, must be an integer from 1 to 64"),
         (True, 9, "dimensions of a grid is True"),
-        (24, 9, "dimensions of a grid is 24"),
+        (65, 9, "dimensions of a grid is 65"),
         (1, "9", "points of a grid is '9'"),
         (1, 10**12, "points of a grid is 1000000000000, must be an integer from 1 to 10000000"),
     ],

@@ -219,7 +219,7 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     Parameters
     ----------
     dimensions
-        Integer from 1 to 23: two values per axis of 24 would exceed the limit of points.
+        Integer from 1 to 64.
     points
         Maximum number of points, from 1 to 10 million.
 
@@ -233,7 +233,7 @@ def unit_grid(dimensions: int, points: int = 10_000) -> np.ndarray:
     UserError
         If dimensions or points are not integers, or out of range.
     """
-    for name, value, most in (("dimensions", dimensions, 23), ("points", points, 10**7)):
+    for name, value, most in (("dimensions", dimensions, 64), ("points", points, 10**7)):
         integer = isinstance(value, Integral) and not isinstance(value, bool)
         if not integer or not 1 <= value <= most:
             raise UserError(f"{name} of a grid is {value!r}, must be an integer from 1 to {most}")
