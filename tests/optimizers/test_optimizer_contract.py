@@ -14,9 +14,10 @@ import pytest
 
 from ensemble_search.optimizers.base import History, Suggestion
 from ensemble_search.runtime import outside
+from ensemble_search.spaces._table import TableSpace
 from support import PYTHONPATH
 from support.quick_optimizers import make, plain, runnable
-from support.toy_space import TinySpace, ToySpace, from_json, history, regression, search
+from support.toy_space import Flat, TinySpace, ToySpace, from_json, history, regression, search
 
 NAMES = outside.names("optimizers") or runnable()  # make contract, or all
 
@@ -32,6 +33,19 @@ def assert_legal(space, suggestion: Suggestion) -> None:
     assert space.configuration(values) == suggestion.configuration
     assert isinstance(suggestion.why["origin"], str)
     json.dumps(suggestion.why, allow_nan=False)
+
+
+def at_first_fidelity(optimizer, past: History) -> History:
+    """Evaluate all configurations at the optimizer's lowest fidelity."""
+    lowest = min(optimizer.shares)
+    return replace(past, observations=tuple(replace(o, fidelity=lowest) for o in past.observations))
+
+
+def assert_new(past: History, suggestion: Suggestion) -> None:
+    """A legal configuration that has not been evaluated at this fidelity."""
+    assert_legal(past.space, suggestion)
+    done = {(o.configuration, o.fidelity) for o in past.observations}
+    assert (suggestion.configuration, suggestion.fidelity) not in done
 
 
 def test_same_history_and_generator_give_the_same_suggestion(name):
@@ -121,13 +135,20 @@ def test_legal_and_never_twice(name):
     past, suggestions = search(make(name), space, 20)
     for suggestion in suggestions:
         assert_legal(space, suggestion)
-    assert len(past.seen) == 20
+    # A configuration may be promoted to another fidelity.
+    assert len({(o.configuration, o.fidelity) for o in past.observations}) == 20
+
+
+def test_on_a_table_only_its_rows_are_suggested(name):
+    table = TableSpace(Flat(), Flat().sample(60, rng()))
+    past, _ = search(make(name), table, 12)
+    assert past.seen <= set(table.all)
 
 
 def test_a_tiny_space_is_used_up_before_anything_repeats(name):
     space = TinySpace()
     past, suggestions = search(make(name), space, 9)
-    assert len({o.configuration for o in past.observations[:6]}) == 6
+    assert len({(o.configuration, o.fidelity) for o in past.observations[:6]}) == 6
     for suggestion in suggestions[6:]:
         assert_legal(space, suggestion)
 
@@ -135,19 +156,17 @@ def test_a_tiny_space_is_used_up_before_anything_repeats(name):
 @pytest.mark.parametrize("failed", [{0}, {1, 4}, set(range(1, 8)), set(range(8))])
 def test_failed_evaluations(name, failed):
     space = ToySpace()
-    past = history(space, 8, failed=failed)
-    suggestion = make(name).suggest(past, rng())
-    assert_legal(space, suggestion)
-    assert suggestion.configuration not in past.seen
+    optimizer = make(name)
+    past = at_first_fidelity(optimizer, history(space, 8, failed=failed))
+    assert_new(past, optimizer.suggest(past, rng()))
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_short_histories(name, size):
     space = ToySpace()
-    past = history(space, size)
-    suggestion = make(name).suggest(past, rng())
-    assert_legal(space, suggestion)
-    assert suggestion.configuration not in past.seen
+    optimizer = make(name)
+    past = at_first_fidelity(optimizer, history(space, size))
+    assert_new(past, optimizer.suggest(past, rng()))
 
 
 def test_three_classes(name):

@@ -104,14 +104,17 @@ def test_arms_are_averaged_over_the_runs_that_reach_a_round(results, tmp_path):
     assert "(mean of 2 runs, 1 of which reach the last round): 3 → 1.5 → 1." in text
 
 
-def test_searches_whose_arms_never_competed_are_named(results, tmp_path):
+def test_searches_that_dropped_no_arm_are_named(results, tmp_path):
     assert caveats(load(STUDY, results)) == []
     # Its first pulls are the whole budget: two arms of three, or all of them, had a turn.
     write(results, "search-rb", 0, arms("1a:abc 1a:abc 1a:abc 1b:abc 1b:abc 1b:abc"), "aaabbb")
     write(results, "search-rb", 1, arms("1a:abc 1b:abc 1c:abc 2a:abc 2b:abc 2c:abc"), "abcabc")
-    text = "Search 'search-rb' (rising-bandit) dropped no arm (such as an algorithm) in any run: "
-    text += "arms never competed; in 1 of 2 runs the budget ended in the first round, after 2 of 3 "
-    assert caveats(load(STUDY, results)) == [f"{text}arms."]
+    text = "Search 'search-rb' (rising-bandit) dropped no arm (such as an algorithm) in any run"
+    early = "1 of 2 runs the budget ended in the first round, after 2 of 3 arms."
+    assert caveats(load(STUDY, results)) == [f"{text}; in {early}"]
+    write(results, "search-rb", 1, arms("1a:abc 1b:abc 1c:abc 1a:abc 1b:abc 1c:abc"), "abcabc")
+    text += f": arms never competed; in {early}"
+    assert caveats(load(STUDY, results)) == [text]
     write_report.write(STUDY, results, tmp_path / "report")
     assert text in squeezed(Page((tmp_path / "report/index.html").read_text(encoding="utf-8")))
     write(results, "search-rb", 1, arms("1a:abc 1b:abc 1c:abc 2a:ab 2b:ab 3b:b"), "abcabb")

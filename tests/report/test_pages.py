@@ -362,10 +362,12 @@ def report(tmp_path_factory):
     return study, results
 
 
-def test_a_budget_in_seconds_has_no_speed_up_by_iterations(report):
+def test_budgets_that_are_not_in_evaluations(report):
     study, results = report
     study = {**study, "budget": {"seconds": 60}}
     assert "the budget is not in evaluations" in speed_up.build(load(study, results), None)
+    study["budget"] = {"evaluations": None, "fits": 12}
+    assert "the budget is in full fits" in pool_updates.build(load(study, results), None)
 
 
 @pytest.mark.parametrize(

@@ -176,6 +176,20 @@ def test_a_search_made_with_other_settings_is_outdated_and_still_to_do(tmp_path,
     assert status.total([found]) == "1 search: 1 outdated; 0/20 evaluations"
 
 
+@pytest.mark.parametrize(("change", "state"), [({}, "stopped"), ({"seed": 7}, "outdated")])
+def test_only_a_search_that_starts_over_is_outdated_by_another_budget(
+    tmp_path, loaded, change, state
+):
+    finish(tmp_path, loaded, budget={"evaluations": 10}, **change)
+    folder = tmp_path / "checkpoints/wine/random/0"
+    folder.mkdir(parents=True)
+    progress = {"evaluations": 10, "unit": "evaluations", "done": 10, "budget": 10}
+    progress |= {"best_error": 0.25, "failed": 1, "seconds": 10.0}
+    (folder / "progress.json").write_text(json.dumps(progress))
+    found = states.search_state(tmp_path, loaded, "wine", "random", 0)
+    assert (found["state"], found["done"]) == (state, 10 if state == "stopped" else 0)
+
+
 @pytest.mark.parametrize(("value", "current"), [("members", True), ("normal", False)])
 def test_a_setting_that_no_longer_exists_outdates_no_result_with_its_default(value, current):
     study = {"searches": {"s": {"optimizer": "divbo", "beta": 0.05}}, "budget": {}}

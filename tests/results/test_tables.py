@@ -276,7 +276,7 @@ def test_a_study_is_checked_against_its_table(study, monkeypatch):
     monkeypatch.setattr(table_module, "glance", lambda f: read.append(f) or glance(f))
     check(study)
     assert read == [Path("results/other/tables/blobs/fixed")], "once, for all repeats"
-    with pytest.raises(UserError, match=r"60 configurations, fewer than budget\.evaluations, 61"):
+    with pytest.raises(UserError, match=r"60 configurations, and search 'random' needs 61; enlarge it, or lower budget\.ev"):
         check(study | {"budget": {"evaluations": 61}})
     with pytest.raises(UserError, match=r"limits\.seconds is 60\.0, the study's 9\.0"):
         check(study | {"limits": {"seconds": 9}})
@@ -324,8 +324,12 @@ def test_only_configurations_on_all_rows_can_be_replayed(study):
     fidelities = pa.array([0.5] * 20 + [1.0] * 40)
     place = table.schema.get_field_index("fidelity")
     write_parquet(path, table.set_column(place, "fidelity", fidelities))
-    with pytest.raises(UserError, match=r"40 configurations, fewer than budget\.evaluations, 60"):
+    with pytest.raises(UserError, match=r"40 configurations, and search 'random' needs 60"):
         check(study)
+    halving = {"optimizer": "successive-halving", "eta": 2, "smallest": 0.5}
+    several = study | {"budget": {"fits": 40}, "searches": {"random": halving}}
+    with pytest.raises(UserError, match=r"20 configurations, and search 'random' needs \d+; enl"):
+        check(several)
     manifest = path.parent / "table.json"
     about = read_json(manifest)
     write_json(manifest, about | {"files": checksums(path.parent, table_module.FILES)})

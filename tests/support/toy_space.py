@@ -32,6 +32,16 @@ class ToySpace(_Toy):
         return space
 
 
+class Flat(_Toy):
+    """A choice and two numbers, without conditions."""
+
+    def define(self):
+        space = ConfigurationSpace()
+        numbers = [Float("x", (0.0, 1.0)), Float("rate", (1e-3, 10.0), log=True)]
+        space.add([Categorical("algorithm", ["a", "b", "c"]), *numbers])
+        return space
+
+
 class TinySpace(_Toy):
     """Six configurations in all."""
 

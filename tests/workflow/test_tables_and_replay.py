@@ -186,7 +186,7 @@ def test_a_lost_file_of_a_table(made, name):
         ({"evaluation": {"replay": "results/nothing"}}, "there is no 'results/nothing/wine/fixed/"),
         (
             {"budget": {"evaluations": 34}},
-            "33 configurations, fewer than budget.evaluations, 34",
+            "33 configurations, and search 'bo' needs 34; enlarge it, or lower budget.evaluations",
         ),
         ({"limits": {"seconds": 9}}, "limits.seconds is 60.0, the study's 9.0"),
         ({"split": {"seed": 7}}, "is not of this study: split: seed is 1, the study's 7"),

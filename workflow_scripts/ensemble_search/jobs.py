@@ -470,13 +470,19 @@ def check_splits(jobs: Jobs, splits: Iterable[tuple[Jobs, str, str]]) -> None:
 
 def _unfit(study: Study, fidelities: Mapping[float, int]) -> Iterator[str]:
     """Describe what searches of a study may request but a table, by its ``fidelities``, lacks."""
-    whole, needed = fidelities.get(1.0, 0), study.budget.whole or 0
-    if needed > whole and any(
-        searches.shares(study, name) == searches.WHOLE for name in study.used("search")
-    ):
-        yield f"it has {whole} configurations, fewer than budget.{study.budget.unit}, {needed}"
-    for name, shares in searches.lacking(study, fidelities):
+    lacking = dict(searches.lacking(study, fidelities))
+    for name, shares in lacking.items():
         yield f"it has no evaluations on {shares} of the rows, which search '{name}' may ask for"
+    for name in study.used("search"):
+        needed = searches.configurations(study, name)
+        there = min(fidelities.get(share, 0) for share in searches.shares(study, name))
+        if needed > there and name not in lacking:
+            lower = f", or lower budget.{study.budget.unit}" if study.budget.whole else ""
+            yield (
+                f"it has {there} configurations, and search '{name}' needs {needed}; enlarge it"
+                f"{lower}"
+            )
+            return
 
 
 def notes(jobs: Jobs) -> list[str]:

@@ -32,7 +32,7 @@ def rounds(results: Results) -> pd.DataFrame:
 
 
 def caveats(results: Results) -> list[str]:
-    """Name the searches whose arms never competed, or not all of whose arms had a turn.
+    """Name the searches that dropped no arm, or not all of whose arms had a turn.
 
     Raises Unusable if a file is damaged.
     """
@@ -50,7 +50,8 @@ def caveats(results: Results) -> list[str]:
             f"{tried[tried < arms].mean():.3g} of {arms[tried < arms].mean():.3g} arms"
         )
         if not table["dropped"].any():
-            text = f"{name} dropped no arm (such as an algorithm) in any run: arms never competed"
+            text = f"{name} dropped no arm (such as an algorithm) in any run"
+            text += "" if table["round"].max() > 1 else ": arms never competed"
             found.append(text + (f"; {turn}." if early else "."))
         elif early:
             found.append(f"{name}: {turn}.")

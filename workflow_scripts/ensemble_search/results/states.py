@@ -63,9 +63,12 @@ def search_state(
         return {**known, "state": "queued"}
     if job and manifest is None:
         return {**known, "state": "running"}
+    # Another budget by itself does not make a search start over.
+    if manifest is not None and outdated.search(
+        {**manifest, "budget": {unit: budget}}, study.model_dump(mode="json"), search
+    ):
+        return {**nothing, "state": "outdated"}
     if manifest is not None and manifest["budget"] == {unit: budget}:
-        if outdated.search(manifest, study.model_dump(mode="json"), search):
-            return {**nothing, "state": "outdated"}
         failed = manifest["evaluations"] - manifest["status"].get("ok", 0)
         spent = _read(partial(_spent, manifest, unit), folder, problems)
         used_up = spent is not None and spent < budget - TOLERANCE

@@ -111,6 +111,10 @@ class TableSpace(Space):
         """Return none: all rows are candidates anyway, so there is nothing to climb."""
         return self.rows[:0], np.empty(0, dtype=int)
 
+    def nearest_points(self, points: np.ndarray) -> np.ndarray:
+        """Return none: all rows are candidates anyway, so there is nothing to ascend to."""
+        return self.rows[:0]
+
     def mutate(
         self, configuration: Configuration, rng: np.random.Generator, tries: int = 100
     ) -> tuple[Configuration, str] | None:

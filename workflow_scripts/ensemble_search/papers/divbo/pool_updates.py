@@ -22,6 +22,8 @@ SPANS = (100, 50)
 
 def build(results: Results, publish) -> list[Section] | str:
     """Count the updates in the last 100 and 50 iterations, over all runs and by data set."""
+    if results.study["budget"].get("fits") is not None:
+        return "the budget is in full fits: iterations on fewer rows do not change the ensemble"
     seen = view(results)
     if isinstance(seen, str):
         return seen
