@@ -103,7 +103,8 @@ def test_parts_of_what_decides_a_claim_are_shown():
     evidence = {"esmbo-torgo": better, "esmbo-svr": worse, "esmbo-mlp": worse}
     text = ledger.page({name: (committed(name), made) for name, made in evidence.items()})
     found = line(text, "the surrogate pays off in difficult spaces")
-    assert found[4].endswith("; 6 data sets; agrees in esmbo-torgo; differs in esmbo-svr, esmbo-mlp")
+    differs = "agrees in esmbo-torgo; differs in esmbo-svr, esmbo-mlp"
+    assert found[4].endswith(f"; 6 data sets; {differs}")
     # Ranks differ by 2 in one study and by -2 in the other. Each has a machine_cpu of its own; the
     # other five, without a source in study.json, count as the same.
     found = line(text, "with support vector regression, ESMBO is first")
