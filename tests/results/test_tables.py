@@ -276,7 +276,7 @@ def test_a_study_is_checked_against_its_table(study, monkeypatch):
     monkeypatch.setattr(table_module, "glance", lambda f: read.append(f) or glance(f))
     check(study)
     assert read == [Path("results/other/tables/blobs/fixed")], "once, for all repeats"
-    says = r"60 configurations, and search 'random' needs 61; enlarge it, or lower budget\.evaluations"
+    says = r"60 configurations, and search 'random' needs 61; enlarge it, or lower budget\.eval"
     with pytest.raises(UserError, match=says):
         check(study | {"budget": {"evaluations": 61}})
     with pytest.raises(UserError, match=r"limits\.seconds is 60\.0, the study's 9\.0"):
