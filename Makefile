@@ -3,10 +3,11 @@
 # make test     install, and run lint, format check, type check and all tests
 # make check    the same without tests marked as slow, with the contract tests of
 #               examples/my_optimizer: a minute
-# make ensemble  build an ensemble that predicts new rows from a table (CSV, Parquet, ARFF):
+# make ensemble  build an ensemble that predicts new rows from a table (CSV, Parquet, ARFF, Excel):
 #               make ensemble DATA=customers.csv TARGET=left MINUTES=10
 #               GROUP=, TIME=, FOLD= name a column that divides the rows, WEIGHT= one of weights;
-#               TEST= is a file of test rows for its card; COLUMNS= sets the roles of columns
+#               TEST= is a file of test rows for its card; COLUMNS= sets the roles of columns,
+#               POSITIVE= the class to detect, METRIC= the loss, ENSEMBLE= the name of the results
 # make status   progress of all studies, one line each; of the searches of one study:
 #               make status STUDY=studies/quickstart.yaml
 # make why      what the next run would do, and why:  make why STUDY=studies/quickstart.yaml

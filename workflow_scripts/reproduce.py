@@ -35,7 +35,8 @@ def main() -> None:
                         "(default: reproduced/<study>-<8 digits of its hash>)")  # fmt: skip
     parser.add_argument("--trust", action="store_true",
                         help="run the code of plugins that the manifest contains")  # fmt: skip
-    parser.add_argument("options", nargs="*", help="further options of snakemake, after --")
+    parser.add_argument("options", nargs="*",
+                        help="further options of snakemake, after -- and the manifest")  # fmt: skip
     arguments = parser.parse_args()
     if not arguments.manifest.name:  # make passes empty text for a variable without a value
         raise UserError(

@@ -185,7 +185,7 @@ def test_a_configuration_that_fails_is_left_out_and_not_fitted_further(tmp_path,
     lines = capsys.readouterr().err.splitlines()
     told = [line for line in lines if "crash" in line]
     assert len(told) == 2 and all("refit 1 of 2: crash of {" in line for line in told)
-    assert any(line.startswith("not refitted: evaluations 2, 4. A stack is") for line in lines)
+    assert any(line.startswith("not refitted: evaluations 2, 4. Stacks omit") for line in lines)
     assert all(line.endswith('"raises", "sharpness": 1.0}: bad') for line in told)
 
 

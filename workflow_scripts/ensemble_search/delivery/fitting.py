@@ -88,12 +88,13 @@ def fit(
     columns
         Names of columns by role, such as ``{"drop": ["id"], "text": ["note"]}``.
     test
-        Further rows with the same columns, for the page only. Default: a fifth of the rows.
+        Further rows with the same columns, for the page only. Default: a fifth of the rows,
+        less of a large table.
     cores
-        Number of pipelines fitted side by side. Default: all cores.
+        Number of pipelines fitted in parallel. Default: all cores.
     name
-        Name of the results. Default: the stem of the file or, for a frame, the target, unless
-        there are results for another frame.
+        Name of the results. Default: the stem of the file or, for a frame, the target. Required
+        if results of that name belong to another frame.
     folder
         The results are written to ``results/<name>/`` in this folder, which is made if needed.
     quiet

@@ -69,7 +69,7 @@ def load_ensemble(
     folder
         A folder written by the rule ``deliver``, or a copy of it.
     checksum
-        SHA-256 of its ``ensemble.json``, as printed by the delivery and the card. With it, the
+        SHA-256 of its ``ensemble.json``, the last line of the delivery's log. With it, the
         folder is verified to be the delivered one; without it, only to be complete and unchanged.
 
     Returns

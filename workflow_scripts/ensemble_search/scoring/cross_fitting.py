@@ -67,8 +67,8 @@ class Refitting:
             found = [fitted[_key(configurations[i])] for i in indices]
             if failed := [str(i + 1) for i, own in zip(indices, found, strict=True) if own is None]:
                 print(
-                    f"not refitted: evaluations {', '.join(failed)}. A stack is without them; in "
-                    "the place of bags, there is the pipeline itself",
+                    f"not refitted: evaluations {', '.join(failed)}. Stacks omit them; bags are "
+                    "replaced by the pipeline itself",
                     file=sys.stderr,
                 )
             return found

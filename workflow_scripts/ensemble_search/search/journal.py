@@ -151,7 +151,7 @@ class Journal:
 
     The folder is created if missing. ``fingerprint`` is that of the search, as JSON values;
     ``shapes`` are those, (n_samples, n_columns), of the validation and of the test predictions.
-    With ``wait``, another writing process is waited for.
+    With ``wait``, wait until no other process writes.
 
     Raises UserError on entering if the journal belongs to another search (the message lists the
     differences), another process is writing, or the folder cannot be written.

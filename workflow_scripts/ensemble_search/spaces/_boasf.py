@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 class Boasf(Divbo):
     """16 classifiers with the hyperparameters of auto-sklearn.
 
-    Before classification, constant columns are dropped and the others rescaled; classes may be
-    weighted.
+    Constant columns may be dropped, the others rescaled, and classes weighted.
     """
 
     tasks: ClassVar = ("classification",)

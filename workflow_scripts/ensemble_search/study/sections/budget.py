@@ -15,7 +15,10 @@ class Budget(Section):
     """How long a search continues: exactly one of these."""
 
     evaluations: int | None = Field(
-        None, ge=1, le=1_000_000, description="evaluated configurations per search"
+        None,
+        ge=1,
+        le=1_000_000,
+        description="evaluated configurations per search (250 without the key `budget`)",
     )
     fits: int | None = Field(
         None,

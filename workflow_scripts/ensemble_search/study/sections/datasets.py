@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Columns(Section):
-    """How to treat columns, where their values alone would not tell."""
+    """Roles of columns."""
 
     drop: list[str] = Field([], description="columns to leave out")
     numeric: list[str] = Field([], description="numbers; other values are treated as missing")
@@ -40,7 +40,9 @@ class Columns(Section):
         description="a column (not a feature): rows with the same value stay in one part or fold",
     )
     time: list[str] = Field(
-        [], description="a column of dates or numbers (not a feature): later rows are held out"
+        [],
+        description="a column of dates or numbers (a feature only if also under `date` or "
+        "`numeric`): later rows are held out",
     )
     weight: list[str] = Field(
         [], description="a column of positive numbers (not a feature): how much each row counts"
@@ -80,7 +82,7 @@ class Dataset(Section):
     file: str | None = Field(
         None,
         min_length=1,
-        description="a CSV, Parquet, ARFF or Excel file, relative to the work folder, "
+        description="a CSV, Parquet, ARFF or Excel file, relative to the working directory, "
         "or else to the study file's",
     )
     test: str | None = Field(
