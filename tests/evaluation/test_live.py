@@ -618,10 +618,12 @@ def test_worker_that_cannot_start_is_an_error(inputs, tmp_path):
             evaluator.evaluate(GOOD)
 
 
-def test_start_has_a_limit_of_time(inputs, monkeypatch):
+def test_start_has_a_limit_of_time(inputs, tmp_path, monkeypatch):
+    (tmp_path / "sleeping_space.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ['PYTHONPATH']}")
     monkeypatch.setattr(evaluator_module, "START_SECONDS", 0.1)
     with (
-        LiveEvaluator(SPACE, inputs, SECONDS, MEMORY, 1) as evaluator,
+        LiveEvaluator("sleeping_space", inputs, SECONDS, MEMORY, 1) as evaluator,
         pytest.raises(EvaluatorError, match="not started within"),
     ):
         evaluator.evaluate(GOOD)

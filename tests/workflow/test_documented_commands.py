@@ -211,7 +211,7 @@ def test_the_collector_finds_them():
     for command in (
         "make demo",
         "snakemake --cores 2 --configfile studies/divbo/quake.yaml",
-        "pytest tests/runtime/test_signals.py",
+        "pytest tests/workflow/test_same_bytes.py",
         "OMP_NUM_THREADS=1 python benchmarks/dpp.py",
         "python workflow_scripts/status.py --study studies/quickstart.yaml",
     ):
