@@ -208,6 +208,22 @@ def test_sobol_in_a_table_takes_the_nearest_rows():
     assert sum(table.all[i] == c for i, c in first.items()) > 5
 
 
+def test_the_last_of_a_table_are_drawn_once_by_a_k_dpp():
+    table = TableSpace(Square(), Square().sample(1000, rng()))
+    past = History(table, LABELS, tuple(observe(c) for c in table.all[:995]))
+    for seed in range(5):
+        planned = DeterminantalDesign(batch=5).plan(past, iter([rng(seed)]))
+        assert set(configurations(planned)) == set(table.all[995:])
+
+
+@pytest.mark.parametrize("design", ["defaults", "k-dpp", "sobol", "random"])
+def test_designs_in_a_table_of_one_learner(design):
+    space = plugins.load("spaces", "svm")()
+    table = TableSpace(space, space.sample(30, rng()))
+    optimizer = BayesianOptimization(initial=3, design=design)
+    assert optimizer.suggest(History(table, LABELS), rng()).configuration in table.all
+
+
 @pytest.mark.parametrize("design", ["k-dpp", "sobol"])
 @pytest.mark.parametrize("kind", [BayesianOptimization, DivBO])
 def test_searches_begin_with_a_design(design, kind):

@@ -2,7 +2,13 @@
 
 import numpy as np
 import pytest
-from ConfigSpace import Categorical, ConfigurationSpace, Float, Integer
+from ConfigSpace import (
+    Categorical,
+    ConfigurationSpace,
+    Float,
+    ForbiddenLessThanRelation,
+    Integer,
+)
 from scipy.stats.qmc import discrepancy
 
 from ensemble_search.optimizers._model_based import acquisition
@@ -11,7 +17,7 @@ from ensemble_search.optimizers.random import RandomSearch
 from ensemble_search.optimizers.smbo import SequentialModelBasedOptimization
 from ensemble_search.runtime import plugins
 from ensemble_search.surrogates.gaussian_process import GaussianProcess
-from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy
+from support.toy_space import LABELS, SAMPLES, ToySpace, _Toy, observe
 
 pytestmark = pytest.mark.slow
 
@@ -110,6 +116,29 @@ def test_ascents_find_the_maximum_of_the_expected_improvement(dimensions, gain):
     assert (improvement(ends) > gain * improvement(starts)).all()
     values = [list(c.values()) for c in space.at(ends)]
     np.testing.assert_allclose(values, np.round(values, 4), atol=1e-9)
+
+
+class Half(_Toy):
+    """Two numbers, the first not below the second."""
+
+    has_algorithms = False
+
+    def define(self):
+        space, x, y = ConfigurationSpace(), Float("x", (0.0, 1.0)), Float("y", (0.0, 1.0))
+        space.add([x, y])
+        space.add(ForbiddenLessThanRelation(x, y))
+        return space
+
+
+@pytest.mark.parametrize("name", ["smbo", "divbo"])
+def test_without_a_legal_candidate_it_suggests_a_random_configuration(name):
+    space, rng = Half(), np.random.default_rng(0)
+    past = History(space, LABELS, tuple(observe(c) for c in space.sample(4, rng)))
+    settings = {"surrogate": "gaussian-process", "interleave": 0} if name == "divbo" else {}
+    few = {"candidates": 1, "ascents": 1, "local": 0, "initial": 2}
+    optimizer = plugins.load("optimizers", name)(**settings, **few)
+    found = [optimizer.suggest(past, np.random.default_rng(seed)) for seed in range(10)]
+    assert "fallback" in {suggestion.why["origin"] for suggestion in found}
 
 
 def test_ascents_move_numbers_only():

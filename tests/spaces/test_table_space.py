@@ -123,3 +123,11 @@ def test_distances_by_hand(space):
         found = distances(space.columns, point, space.rows)
         expected = [by_hand(space.at(point[None])[0], c) for c in space.all]
         assert found == pytest.approx(expected)
+
+
+def test_an_empty_part_is_named_by_all_draws():
+    table = TableSpace(WHOLE, [c for c in WHOLE.sample(60, rng()) if c["algorithm"] != "knn"])
+    part = table.restricted({"algorithm": "knn"})
+    for draw in (part.sample_points, part.independent_points):
+        with pytest.raises(UserError, match=r"no configuration with .*knn.*; enlarge it"):
+            draw(3, rng())

@@ -137,7 +137,10 @@ def k_dpp(
     known = features(space, space.points(seen))
     new = _new(history, size, rng)
     if len(new) <= size:
-        yield from (Suggestion(configuration, {"origin": "k-dpp"}) for configuration in new)
+        for configuration in new:
+            suggestion = Suggestion(configuration, {"origin": "k-dpp"})
+            yield suggestion
+            history = history.pending(suggestion)
         yield from islice(_uniform(history, rng), size - len(new))
         return
     scale = _scale(space, len(known) + size, sigma)

@@ -116,6 +116,8 @@ class BayesianOptimization(batches.BatchOptimizer):
             size=self.candidates,
             sobol=self.ascents > 0,
         )
+        if not len(candidates.points):  # the Sobol points were all forbidden
+            return Suggestion(random_new(history, more), {"origin": "fallback"})
         mean, std = model(candidates.vectors)
         gain = expected_improvement(mean, std, best)
         if self.ascents and hasattr(model, "gradients") and not history.space.conditional:

@@ -25,6 +25,7 @@ class TableSpace(Space):
         self.whole = whole
         self.libraries = whole.libraries  # type: ignore[misc]  # the class has its own
         self.tasks = (whole.task,)  # type: ignore[misc]
+        self.has_algorithms = whole.has_algorithms  # type: ignore[misc]
         self.task = whole.task
         self.all = tuple(configurations)
         self.rows = whole.points(configurations)
@@ -79,19 +80,12 @@ class TableSpace(Space):
         UserError
             If no row has the ``fixed`` values.
         """
-        fixed = {**self.fixed, **(fixed or {})}
-        rows = self._part(fixed)
-        if not len(rows):
-            what = f"with {fixed}" if fixed else "in this part of the space"
-            raise UserError(
-                f"the table has no configuration {what}; enlarge it, or choose an optimizer that "
-                "does not ask for them"
-            )
+        rows = self._drawable({**self.fixed, **(fixed or {})})
         return rows[rng.permutation(len(rows))[:size]]
 
     def independent_points(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw rows with replacement."""
-        rows = self._part(self.fixed)
+        """Draw rows with replacement; raises as :meth:`sample_points`."""
+        rows = self._drawable(self.fixed)
         return rows[rng.integers(len(rows), size=size)]
 
     def sobol_points(
@@ -139,6 +133,17 @@ class TableSpace(Space):
             if configuration not in seen:
                 return configuration
         return None
+
+    def _drawable(self, fixed: Mapping[str, Any]) -> np.ndarray:
+        """Rows with these values; raises UserError if there are none."""
+        rows = self._part(fixed)
+        if not len(rows):
+            what = f"with {fixed}" if fixed else "in this part of the space"
+            raise UserError(
+                f"the table has no configuration {what}; enlarge it, or choose an optimizer that "
+                "does not ask for them"
+            )
+        return rows
 
     def _part(self, fixed: Mapping[str, Any]) -> np.ndarray:
         """Rows with these values."""
