@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import signal
 import subprocess
 import threading
 import time
@@ -51,25 +52,33 @@ def forked(python_path, monkeypatch, tmp_path):
         return forks.environment(tmp_path)
 
 
-#: Searches, and kills itself some seconds after the journal has grown: FOLDER INPUTS OPTIMIZER
-#: EVALUATIONS SECONDS. Another process could be too late on a busy machine.
+#: Searches, and kills itself some seconds after a number of new records, but at most three records
+#: later: FOLDER INPUTS OPTIMIZER EVALUATIONS RECORDS SECONDS. On a busy machine, another process, or
+#: the thread alone, could be too late.
 PROGRAM = f"""
 import os, signal, sys, threading, time
 sys.path[:0] = [{str(SCRIPTS)!r}, {str(TESTS)!r}]
 os.environ["PYTHONPATH"] = {str(TESTS)!r}
+from itertools import count
 from pathlib import Path
+from ensemble_search.search.journal import Journal
 from support.hostile_search import search
-folder, inputs, optimizer, budget, seconds = sys.argv[1:]
-journal = Path(folder, "journal.jsonl")
-before = journal.stat().st_size if journal.exists() else 0
+folder, inputs, optimizer, budget, records, seconds = sys.argv[1:]
+append, appended = Journal.append, count(1)
 
-def kill():
-    while not journal.exists() or journal.stat().st_size <= before:
-        time.sleep(0.001)
-    time.sleep(float(seconds))
+def kill(seconds):
+    time.sleep(seconds)
     os.kill(os.getpid(), signal.SIGKILL)
 
-threading.Thread(target=kill, daemon=True).start()
+def append_and_kill(journal, record):
+    append(journal, record)
+    late = next(appended) - int(records)
+    if late == 0:
+        threading.Thread(target=kill, args=[float(seconds)], daemon=True).start()
+    if late == 3:
+        kill(0)
+
+Journal.append = append_and_kill
 search(Path(folder), Path(inputs), optimizer, int(budget))
 """
 
@@ -93,10 +102,11 @@ def test_killed_again_and_again_it_finds_the_same(tmp_path, inputs, optimizer, b
     journal = tmp_path / "cut/journal.jsonl"
     sizes = []
     for _ in range(4):
-        seconds = str(rng.uniform(0, 0.1))
-        subprocess.run([*command, seconds], env=forked, check=False, timeout=300)
+        after = str(rng.integers(1, 4)), str(rng.uniform(0, 0.02))
+        done = subprocess.run([*command, *after], env=forked, check=False, timeout=300)
+        assert done.returncode == -signal.SIGKILL
         sizes.append(journal.stat().st_size)
-    assert len(set(sizes)) > 2, "the kills came too late to matter"
+    assert sizes == sorted(set(sizes))
     assert content(search(tmp_path / "cut", inputs, optimizer, budget)) == expected
 
 
