@@ -53,8 +53,8 @@ def forked(python_path, monkeypatch, tmp_path):
 
 
 #: Searches, and kills itself some seconds after a number of new records, but at most three records
-#: later: FOLDER INPUTS OPTIMIZER EVALUATIONS RECORDS SECONDS. On a busy machine, another process, or
-#: the thread alone, could be too late.
+#: later: FOLDER INPUTS OPTIMIZER EVALUATIONS RECORDS SECONDS. On a busy machine, another process,
+#: or the thread alone, could be too late.
 PROGRAM = f"""
 import os, signal, sys, threading, time
 sys.path[:0] = [{str(SCRIPTS)!r}, {str(TESTS)!r}]
