@@ -27,7 +27,7 @@ def main() -> None:
         "--job",
         type=json.loads,
         required=True,
-        help="JSON: deliver (the section of a study), of, ensemble, space, limits, seed, about",
+        help="JSON: deliver, as in a study, of, ensemble, space, limits, seed, classes, about",
     )
     parser.add_argument(
         "--study-file",
@@ -37,14 +37,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="threads of the learners (1)")
     options = parser.parse_args()
     check_keys(
-        "--job", options.job, ("deliver", "of", "ensemble", "space", "limits", "seed", "about")
+        "--job",
+        options.job,
+        ("deliver", "of", "ensemble", "space", "limits", "seed", "classes", "about"),
     )
     if not (options.split / "preparation.json").is_file():
         raise UserError(f"--split: '{options.split}' has no preparation.json; run the study again")
 
     from ensemble_search.delivery import build
 
-    own = ("of", "ensemble", "space", "limits", "seed")
+    own = ("of", "ensemble", "space", "limits", "seed", "classes")
     source = build.Source(
         search=options.search,
         split=options.split,

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ensemble_search.analysis import (
-    load,
-)
+from ensemble_search.analysis import load
+from ensemble_search.papers.divbo import member_diversity, minimum_diversity
+from ensemble_search.report.pages import ensemble_diversity
 from support import made_results as made
 
 nan = np.nan
@@ -27,6 +27,37 @@ def test_load_reads_everything(tmp_path: Path):
     assert set(results.observations["algorithm"]) == {"adaboost", "knn", "lda"}
     assert results.datasets["majority_error"].tolist() == pytest.approx([0.3, 0.3])
     assert results.reference == "DivBO"
+
+
+def test_given_evaluations_do_not_count_towards_the_budget(tmp_path: Path):
+    """After 7 given evaluations, a search (warm start) makes as many as the other."""
+    study = made.study(("cold", "warm"), ("d",), repeats=1, budget=6)
+    given, own = [0.4] * 7, [nan, 0.3, 0.2, 0.2, 0.1, 0.1]
+    made.write(tmp_path, study, lambda m, d, r: (own, own))
+    known = {"origin": {"given": 7, "fitted": 6}, "budget": {"evaluations": 6}}
+    where = tmp_path, "d", "search-warm", 0
+    more = {"made_with": made.made_with(study, "search-warm") | known}
+    made.write_search(*where, given + own, **more)
+    folder = tmp_path / "ensembles/d/search-warm/ensemble-warm/0"
+    made.write_ensemble(folder, given + own, given + own)
+    results = load.load(study, tmp_path)
+    assert results.missing.empty
+    for name in ("scores", "observations"):
+        table = getattr(results, name)
+        table = table[table.get("search", table.get("method")).str.endswith("warm")]
+        assert table["iteration"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert table["error"].tolist() == pytest.approx(own, nan_ok=True)
+    run = "d", "search-warm", 0
+    assert results.given(*run) == 7 and len(results.errors(*run)) == 13
+    labels = np.zeros(100, dtype=np.int64)
+    np.savez(tmp_path / "splits/d/fixed/inputs.npz", y_validation=labels)
+    final = member_diversity.read(results, "warm", "d", 0)
+    assert final.members == [12, 13] == results.members("warm", "d", 0)["member"].tolist()[-2:]
+    followed = minimum_diversity.follow(results, ["cold", "warm"]).set_index("method")
+    assert followed["iteration"].tolist() == [6, 6]
+    assert followed["average"].tolist() == pytest.approx([0.1, 0.1])
+    pages = ensemble_diversity.table(results, results.compared)
+    assert pages["measured"].all()
 
 
 def test_majority_is_that_of_the_training_part():

@@ -75,6 +75,15 @@ def test_columns_of_two_files_are_read_as_those_of_one():
         assert frame[name].astype(object).equals(whole[name].astype(object)), name
 
 
+def test_codes_of_the_test_file_keep_their_zeros_if_a_label_is_missing():
+    rows = [f"{12345 + i},{'ab'[i % 2]}\n" for i in range(40)]
+    odd = [f"0{1234 + i % 2},{'ab'[i % 2]}\n" for i in range(8)]
+    source = files("zip,y\n" + "".join(rows) + "12345,\n", "zip,y\n" + "".join(odd))
+    frame, described = read(source)
+    assert described["columns"]["zip"] == "categorical"
+    assert {"12345", "01234", "01235"} < {*frame["zip"]}
+
+
 ARFF = "@relation r\n@attribute x {}\n@attribute y {{a,b}}\n@data\n" + "1,a\n2,b\n" * 4
 
 
@@ -84,6 +93,14 @@ def test_nominal_values_of_two_files_are_categories():
     source = files(ARFF.format("{1,2}"), ARFF.format("numeric"), "arff")
     with pytest.raises(UserError, match=r"^test: column 'x' of 'test.arff' holds numbers, that of"):
         read(source)
+
+
+def test_a_nominal_column_without_values_in_the_test_file():
+    train = ARFF.format("{1,2}")
+    empty = train.replace("\n1,", "\n?,").replace("\n2,", "\n?,")
+    frame, described = read(files(train, empty, "arff"))
+    assert described["columns"]["x"] == "categorical" and described["missing"] == 8
+    assert {*frame["x"].dropna()} == {"1", "2"}
 
 
 @pytest.mark.parametrize(
@@ -133,6 +150,10 @@ def test_keys_that_do_not_go_with_a_test_file():
     good = {"file": "train.csv", "test": "test.csv", "target": "y"}
     for source, message in (
         ({**good, "columns": {"group": ["c"]}}, r"d\.test: 'group' and 'fold' both divide the row"),
+        (
+            {**good, "columns": {"fold": ["c"]}},
+            r"d\.test: it and columns\.fold both divide the row",
+        ),
         ({**good, "test": "test.arff"}, r"d\.test: there is no file 'test.arff'"),
         ({"sklearn": "iris", "test": "test.csv"}, r"d\.test: goes with 'file:' only"),
     ):

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
+from ensemble_search.data import cells
 from ensemble_search.data.preparation import Categories, Numbers, Preparation, Texts
 from ensemble_search.delivery import card, measures, page
 from ensemble_search.delivery.figures import Chart, Series, ticks
@@ -467,6 +468,13 @@ def test_rows_are_made_again_from_their_features():
     features[1, 1:3] = 0  # a category without a feature
     again = measures.as_given(PREPARATION, features)
     assert again == {**rows, "new": [1.0, 0.0]}
+
+
+def test_dates_that_are_numbers_are_made_again_from_their_features():
+    days = Preparation([Numbers("day", "numeric", {"day": 0.0}, cells.DAYS)], ["day"])
+    features = np.array([[18284.0], [20000.5]] * 10)
+    again, unusual = days.transform(measures.as_given(days, features))
+    assert np.array_equal(again, features) and not unusual
 
 
 @pytest.mark.parametrize(

@@ -289,6 +289,20 @@ def test_rows_of_a_file_to_test_on(tmp_path):
             read(text)
 
 
+def test_a_file_to_test_on_has_the_classes_of_the_study(tmp_path):
+    prepared = {
+        "target": "y",
+        **Preparation([Numbers("a", "numeric", {"a": 0.0})], ["a"]).to_json(),
+    }
+    file = tmp_path / "rows.csv"
+    file.write_text("a,y\n1,u\n2,v\n3,w\n4,x\n", encoding="utf-8")
+    found = own_rows.read(str(file), prepared, {}, ["u", "v+w"], ["u", ["v", "w"]])
+    assert found.labels.tolist() == [0, 1, 1] and found.unknown == 0
+    note = "rows of rows.csv with another class in 'y' are left out: 1, such as 'x'"
+    assert [*found.notes] == [note]
+    assert own_rows.read(str(file), prepared, {}, ["u", "v"]).unknown == 2
+
+
 def test_columns_that_are_not_needed_may_hold_anything_in_a_file_to_test_on(tmp_path):
     prepared = {
         "target": "y",

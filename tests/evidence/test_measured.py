@@ -70,6 +70,8 @@ def test_designs_by_hand(designs):
     sd = np.std([0, 1], ddof=1)
     row = f"| 0 to 1 | sobol | 2 | -1.500 ± {sd:.3f} | -2.000 ± 0.000 | -2.500 ± {3 * sd:.3f} |"
     assert row in text
+    single = page.page(study, [], rows[:1])
+    assert "| 0 to 1 | sobol | 1 | " in single and "nan" not in single
 
 
 def test_what_is_written_is_read(designs, tmp_path):

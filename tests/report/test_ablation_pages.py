@@ -290,6 +290,13 @@ def test_statistics_by_hand(tmp_path):
     assert "but not whether another split of the same data would, let alone other data" in text
 
 
+def test_one_data_set_and_split_have_no_parts_of_variance(tmp_path):
+    content = study(["RS-ES", "DivBO"], ["d0"], repeats=7)
+    made.write(tmp_path, content, several({"RS-ES": 0.05, "DivBO": 0.0}))
+    text = words(page("statistics", tmp_path, content))
+    assert "With one data set and one split, the parts of a difference's variance cannot" in text
+
+
 def test_gaps_are_over_full_fits_if_the_budget_is(tmp_path):
     content = study(["RS-ES", "DivBO"], ["d0"], repeats=1)
     validation = np.full(8, 0.1)

@@ -126,6 +126,16 @@ def test_ensembles_without_measures_are_counted(study, older):
     assert rows(results, "measures-test")["disagreement"][3] == "0.100"
 
 
+def test_runs_without_a_model_are_not_left_out_as_older(tmp_path):
+    content = made.study(repeats=2)
+    nothing = [float("nan")] * 8
+    made.write(tmp_path, content, lambda m, d, r: (nothing if r else [LEVELS[m]] * 8,) * 2)
+    assert "left out" not in page(content, tmp_path).replace("and are left out", "")
+    results = load.load(content, tmp_path)
+    found = ensemble_diversity.table(results, results.compared)
+    assert set(found["repeat"]) == {0} and found["measured"].all()
+
+
 def test_results_of_older_versions_have_no_page(study):
     content, results = study
     for path in results.glob("ensembles/*/*/*/*/ensemble.json"):

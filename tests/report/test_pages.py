@@ -284,6 +284,7 @@ def test_the_last_updates_are_those_of_the_run_itself():
         scores=scores,
         manifests=manifests.assign(repeat=list(own)),
         members=lambda *run: frame({t: {t: 1.0} for t in range(1, own[run[-1]] + 1)}),
+        given=lambda *run: 0,
     )
     counts = pool_updates.count(results, ["DivBO"])
     assert counts["last_50"].tolist() == [50, 50]

@@ -617,7 +617,8 @@ def test_times_of_shared_fits_are_named_as_partly_recorded(tmp_path, monkeypatch
     assert "Seconds of evaluations that searches share" in page
 
 
-def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch):
+@pytest.mark.parametrize("fidelity", [1, 0.5])
+def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch, fidelity):
     shown = [f"{pages.__name__}.{name}" for name in ("each_data_set", "inference_time")]
     monkeypatch.setattr(pages, "modules", lambda: shown)
     content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
@@ -627,10 +628,11 @@ def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch):
             validation, _ = errors(method, "quake", repeat)
             settings = made.made_with(content, parts["search"])
             table = {"folder": "x", "entries": 20, "checksum": "0" * 64}
-            more = {"made_with": {**settings, "table": table}}
+            more = {"made_with": {**settings, "table": table}, "fidelity": fidelity}
             made.write_search(tmp_path, "quake", parts["search"], repeat, validation, **more)
     assert write.write(content, tmp_path, tmp_path / "report") == []
     text = squeezed(read(tmp_path / "report"))
+    assert ("(40 % of them are evaluated)" in text) == (fidelity == 1)
     assert "Searches were replayed from 2025-01-01" in text
     # 4 runs of 8 evaluations: 0.5 s to suggest and 2 s to fit, as the table has it.
     assert "4 searches: 16 s of replaying in total, and 64 s of fitting recorded when" in text

@@ -114,6 +114,15 @@ def test_labels_in_two_spellings_are_no_regression(work):
         imported.write(work / "own", work / "mine")
 
 
+def test_more_integers_than_a_target_of_classes_may_have(work, monkeypatch):
+    """The files say that they are classes."""
+    monkeypatch.setattr(normalise, "MAX_INTEGERS", 3)
+    labels, predictions = made(5)
+    write(work / "own/d", labels, predictions)
+    imported.write(work / "own", work / "mine")
+    check(work / "mine", "d", "error", errors(labels, predictions))
+
+
 def test_a_class_that_no_row_has(work):
     """As of the few test rows of a fold of the AutoML benchmark: its probabilities count."""
     folder = work / "runs/f.a/predictions/t/0"

@@ -229,6 +229,7 @@ class Jobs:
                 "limits": study.limits.model_dump(),
                 "seed": settings.repeat,
                 "of": {"dataset": dataset, "search": method.search, "repeat": settings.repeat},
+                "classes": study.datasets[dataset].classes or [],
                 "about": about,
             }
         )

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ensemble_search.analysis import losses
 from ensemble_search.analysis.losses import Losses
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check, reading
-from ensemble_search.runtime.names import CLASSIFICATION
+from ensemble_search.runtime.names import CLASSIFICATION, GIVEN
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 
 if TYPE_CHECKING:
@@ -51,10 +52,11 @@ class Results:
     #: fractions; NaN before the first success), and ``members`` and ``predict_seconds`` (their time
     #: to predict validation and test rows). Only runs that reached the budget and were made with
     #: the study's settings. If the budget is not in evaluations, shorter runs repeat their last row
-    #: up to the length of the longest.
+    #: up to the length of the longest. Iterations do not count given evaluations (warm starts).
     scores: pd.DataFrame
-    #: One row per evaluation: ``dataset``, ``search``, ``repeat``, ``iteration``, ``status``,
-    #: ``error``, ``fidelity``, seconds, ``error_type``, ``message``, ``algorithm``.
+    #: One row per evaluation, except given ones: ``dataset``, ``search``, ``repeat``,
+    #: ``iteration``, ``status``, ``error``, ``fidelity``, seconds, ``error_type``, ``message``,
+    #: ``algorithm``.
     observations: pd.DataFrame
     #: One row per search with the content of ``search.json`` (dictionaries stay dictionaries).
     manifests: pd.DataFrame
@@ -115,11 +117,25 @@ class Results:
         """Whether there are several splits."""
         return len(set(self.splits)) > 1
 
+    def given(self, dataset: str, search: str, repeat: int) -> int:
+        """Return the number of given evaluations (warm start), which come first in files."""
+        folder = layout.search_folder(self.folder, self.study, dataset, search, repeat)
+        return _given(self.once(readers.search, folder))
+
+    def errors(self, dataset: str, search: str, repeat: int) -> np.ndarray:
+        """Return the validation errors of all evaluations of a search, given ones first.
+
+        Of shape (n_evaluations,); NaN where they failed or had a share of the training rows.
+        """
+        folder = layout.search_folder(self.folder, self.study, dataset, search, repeat)
+        table = self.once(readers.observations, folder, ("error", "fidelity")).to_pandas()
+        return table["error"].where(table["fidelity"] == 1).to_numpy(float)
+
     def predictions(self, dataset: str, search: str, repeat: int, part: str) -> np.ndarray:
         """Memory-map the stored predictions of a search for a part, ``validation`` or ``test``.
 
-        float32, of shape (n_evaluations, n_samples, n_columns), with one column for two classes;
-        row t is iteration t + 1; NaN for failed evaluations; read-only.
+        float32, of shape (n_evaluations, n_samples, n_columns), with one column for two classes,
+        given evaluations first; NaN for failed evaluations; read-only.
         """
         folder = layout.search_folder(self.folder, self.study, dataset, search, repeat)
         rows = self.once(readers.search, folder)["evaluations"]
@@ -129,6 +145,7 @@ class Results:
         """Read the members of a run's ensemble at every iteration at which it changed.
 
         The columns are ``iteration``, ``member`` (iteration of the evaluation) and ``weight``.
+        Both iterations count given evaluations, too.
         """
         folder = self.ensemble_folder(method, dataset, repeat)
         return self.once(readers.members, folder).to_pandas()
@@ -168,8 +185,8 @@ class Results:
     ) -> np.ndarray:
         """Diversity of evaluations on the validation part (DivBO paper, Eq. 3).
 
-        ``rows`` and ``columns`` are iterations, from 1. The result is in [0, 1], of shape
-        (len(rows), len(columns)); NaN for failed evaluations.
+        ``rows`` and ``columns`` are iterations, from 1, including given ones. The result is in
+        [0, 1], of shape (len(rows), len(columns)); NaN for failed evaluations.
         """
         predictions = self.predictions(dataset, search, repeat, "validation")
         i, j = (np.asarray(places, int) - 1 for places in (rows, columns))
@@ -294,12 +311,24 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
                 read = partial(_observations, manifest) if manifest else _of_no_search
                 frame = attempt(read, folder / "observations.parquet", stage="search", **where)
                 if frame is not None:
-                    frame = frame.slice(0, budget)
-                    tables.append(_tagged(frame, where))
+                    own = _own(frame, _given(manifest), budget)
+                    tables.append(_tagged(own, where))
                 if manifest is not None:
                     manifests.append({**manifest, **where})
     columns = ["dataset", "search", "repeat", *OBSERVATIONS, "algorithm"]
     return _joined(tables, columns), pd.DataFrame(manifests)
+
+
+def _given(manifest: Mapping[str, Any]) -> int:
+    origin = manifest.get("origin")  # older versions did not store it
+    return origin.get(GIVEN, 0) if isinstance(origin, dict) else 0
+
+
+def _own(table: pa.Table, given: int, budget: int | None) -> pa.Table:
+    """Return the rows of a search's own iterations within the budget, counted from 1."""
+    own = table.slice(given, budget)
+    place = own.schema.get_field_index("iteration")
+    return own.set_column(place, "iteration", pc.subtract(own["iteration"], given))
 
 
 def _manifest(study: dict[str, Any], of: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -315,17 +344,18 @@ def _of_no_search(folder: Path) -> None:
 
 def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFrame) -> pd.DataFrame:
     whole = study["budget"].get("evaluations")
-    columns = ["dataset", "search", "repeat", "evaluations"]
-    rows = manifests.reindex(columns=columns).itertuples(index=False, name=None)
-    usable = {tuple(key): evaluations for *key, evaluations in rows}
+    usable = {
+        (run["dataset"], run["search"], run["repeat"]): (run["evaluations"], _given(run))
+        for run in manifests.to_dict("records")
+    }
 
-    def read(ensemble: str, budget: int, folder: Path) -> pa.Table:
+    def read(ensemble: str, budget: int, given: int, folder: Path) -> pa.Table:
         table, written = readers.scores(folder)
         if written and (reason := outdated.ensemble(written, study, ensemble)):
             raise Outdated(reason)
-        if table.num_rows < budget:
-            raise Outdated(f"{table.num_rows} of {budget} iterations")
-        return table.slice(0, budget).replace_schema_metadata()
+        if table.num_rows < given + budget:
+            raise Outdated(f"{max(table.num_rows - given, 0)} of {budget} iterations")
+        return _own(table, given, budget).replace_schema_metadata()
 
     tables = []
     cache: dict[tuple[str, str, str, int], pa.Table | None] = {}
@@ -337,10 +367,10 @@ def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFra
                 if key not in cache:
                     where = dict(zip(("dataset", "search", "ensemble", "repeat"), key, strict=True))
                     folder = layout.path(results, layout.ENSEMBLE, **where)
-                    evaluations = usable.get((dataset, search, repeat))
                     reader: Callable = _of_no_search
-                    if evaluations is not None:
-                        reader = partial(read, ensemble, whole or evaluations)
+                    if run := usable.get((dataset, search, repeat)):
+                        evaluations, given = run
+                        reader = partial(read, ensemble, whole or evaluations - given, given)
                     cache[key] = attempt(
                         reader, folder / "scores.parquet", stage="ensemble", **where
                     )

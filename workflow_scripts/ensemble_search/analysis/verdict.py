@@ -52,7 +52,8 @@ def verdict(
         )
         return Verdict(text, [repeats], summary)
     if compared.scores["test_error"].isna().all():
-        text = "No method ever had a model: every evaluation failed. See Failures."
+        text = "No method ever had a model: no evaluation on all training rows succeeded. "
+        text += "See Failures."
         return Verdict(text, [repeats], summary)
     places = summary["rank"].round(9)
     leaders = list(places.index[places == places.iloc[0]])

@@ -98,7 +98,8 @@ def frame(lines: Iterator[tuple[int, str]]) -> "pd.DataFrame":
     series = []
     for (name, kind), own in zip(kinds.items(), columns, strict=True):
         if isinstance(kind, list):
-            series.append(pd.Series(pd.Categorical(own), name=name))
+            # Without a value, categories would have the type of missing numbers.
+            series.append(pd.Series(own, name=name, dtype="str").astype("category"))
         else:
             dtype = {"numeric": "float64", "string": "str"}.get(kind, "datetime64[us]")
             if any(type(value) is int for value in own):

@@ -363,10 +363,15 @@ def _written_as(target: "pd.Series") -> str | None:
     return FROM_NUMBERS if exact.all() else None
 
 
+def names_of_classes(classes: Sequence[Any]) -> dict[str, str]:
+    """Return the class, such as ``1+2``, of each label of a data set's ``classes`` in a study."""
+    groups = [[str(label) for label in (c if isinstance(c, list) else [c])] for c in classes]
+    return {label: "+".join(group) for group in groups for label in group}
+
+
 def _merged(labels, classes: Sequence[Any], what: str) -> "pd.Series":
     """Replace labels by the study's classes, such as ``1+2``; labels of no class are missing."""
-    groups = [[str(label) for label in (c if isinstance(c, list) else [c])] for c in classes]
-    new = {label: "+".join(group) for group in groups for label in group}
+    new = names_of_classes(classes)
     known = sorted(labels.unique())
     for label in new:
         if label not in known:

@@ -82,6 +82,7 @@ def join(train: Raw, test: Raw, classes: bool) -> Raw:
         md5=files.joined_md5([md5 for md5 in (train.md5, test.md5) if md5]),
         missing=words,
         rounded=rounded,
+        worded=[name for name in train.worded if name in test.worded],
         notes=[*train.notes, *(f"'{there}': {n}" for n in test.notes if n not in train.notes)],
         roles={"fold": [fold]},
     )

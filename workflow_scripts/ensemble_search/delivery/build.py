@@ -73,6 +73,7 @@ class Source:
     threads: int  #: number of threads of the learners
     #: Folder of the data set; if None, rows of groups count as independent.
     dataset: Path | None = None
+    classes: Sequence[Any] = ()  #: the data set's ``classes`` in the study
 
 
 def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any], output: Path):
@@ -143,7 +144,7 @@ class Delivery:
         if not (file := self.settings.get("test")):
             return None
         prepared, classes = read_json(self.source.split / PREPARATION), self.inputs.classes.tolist()
-        return own_rows.read(file, prepared, self.described, classes)
+        return own_rows.read(file, prepared, self.described, classes, self.source.classes)
 
     def groups(self) -> np.ndarray | None:
         """Return codes of the test rows' groups; None if the rows are not grouped."""

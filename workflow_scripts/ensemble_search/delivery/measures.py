@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ensemble_search.data.cells import DAYS
 from ensemble_search.data.preparation import Categories, Preparation, Texts
 from ensemble_search.metrics.balanced_error import BalancedError
 from ensemble_search.metrics.base import UNWEIGHTED, Metric, predicted_labels
@@ -437,12 +438,13 @@ def dependence(
     return values, means(settings)
 
 
-def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
+def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, Any]:
     """Return raw rows that have these features: the inverse of a preparation.
 
     Dates and texts are missing because features hold only parts of them.
     """
-    columns, places = {}, preparation.places()
+    columns: dict[str, Any] = {}
+    places = preparation.places()
     for column in preparation.columns:
         own = X[:, places[column.name]]
         if isinstance(column, Categories):
@@ -450,6 +452,8 @@ def as_given(preparation: Preparation, X: np.ndarray) -> dict[str, list[Any]]:
             columns[column.name] = [column.words[i] if known else None for i, known in chosen]
         elif column.kind in ("date", "text"):
             columns[column.name] = [None] * len(X)
+        elif column.read == DAYS:  # single numbers are not read as dates, but arrays are as days
+            columns[column.name] = own[:, 0].copy()
         else:
             columns[column.name] = own[:, 0].tolist()
     return columns

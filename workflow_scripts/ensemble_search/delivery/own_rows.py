@@ -33,13 +33,18 @@ class OwnRows:
 
 
 def read(
-    file: str, prepared: Mapping[str, Any], described: Mapping[str, Any], classes: Sequence[str]
+    file: str,
+    prepared: Mapping[str, Any],
+    described: Mapping[str, Any],
+    classes: Sequence[str],
+    used: Sequence[Any] = (),
 ) -> OwnRows:
     """Read test rows from a CSV, Parquet, ARFF or Excel file with the columns of the table.
 
     ``prepared`` and ``described`` are the content of the split's ``preparation.json`` and
-    ``split.json``; ``classes`` those of the target, empty in a regression. UserError if the file
-    lacks rows or a column, has a weight that is not above 0, no row with a known target, or a
+    ``split.json``; ``classes`` those of the target, empty in a regression; ``used`` the data set's
+    ``classes`` in the study, which merge or leave out labels of the file, too. UserError if the
+    file lacks rows or a column, has a weight that is not above 0, no row with a known target, or a
     column whose values are all of another kind than in the table.
     """
     import pandas as pd
@@ -66,7 +71,8 @@ def read(
             )
     if classes:
         places = {word: code for code, word in enumerate(classes)}
-        codes = kinds.text(frame[target]).map(places)
+        names = kinds.text(frame[target])
+        codes = (names.map(normalise.names_of_classes(used)) if used else names).map(places)
         known = codes.notna().to_numpy()
         labels = codes[known].to_numpy(np.int64)
         wanted = f"the classes are {kinds.listed(classes)}"
@@ -94,6 +100,7 @@ def read(
     count = int(np.count_nonzero(~known)) - empty
     if count:
         what = "with an unknown class" if classes else "without a number"
+        what = "with another class" if used else what
         own = f"rows of {Path(file).name} {what} in '{target}'"
         notes.append(f"{own} are left out: {count}" + (f", {such}" if such else ""))
     columns = {name: frame[name].to_numpy() for name in preparation.names}
@@ -110,7 +117,7 @@ def read(
     weights = of_rows("weight") if "weight" in by else np.empty(0)
     groups = np.unique(of_rows("group"), return_inverse=True)[1] if "group" in by else None
     notes += [f"{Path(file).name}: {note}" for note in said]
-    unknown = count if classes else 0
+    unknown = count if classes and not used else 0
     return OwnRows(Path(file).name, X, labels, weights, groups, notes, unknown)
 
 

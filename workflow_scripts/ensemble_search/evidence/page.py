@@ -12,7 +12,7 @@ from ensemble_search.analysis import components, effects, losses
 from ensemble_search.analysis.ranks import DIGITS
 from ensemble_search.evidence import design, measured, published
 from ensemble_search.evidence import rows as evidence
-from ensemble_search.report.tables import markdown
+from ensemble_search.report.tables import markdown, spread
 from ensemble_search.runtime import files
 
 #: Names of the measures in ``measured``.
@@ -354,7 +354,7 @@ def _measured(beside: Sequence[Mapping[str, str]]) -> list[str]:
             ["data set", "method", "repeats", *(NAMES[name] for name in shown)],
             [
                 [*key, str(sizes[key])]
-                + [f"{means.loc[key, c]:.3f} ± {deviations.loc[key, c]:.3f}" for c in shown]
+                + [spread(means.loc[key, c], deviations.loc[key, c], 3) for c in shown]
                 for key in means.index
             ],
         ),

@@ -307,10 +307,9 @@ def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str
     except Missing:
         return {"member_error": np.nan, "disagreement": np.nan}
     search = found.study["methods"][method]["search"]
-    own = found.observations
-    own = own[(own["dataset"] == dataset) & (own["search"] == search) & (own["repeat"] == repeat)]
-    losses = own.set_index("iteration")["error"].loc[final.members]
-    return {"member_error": float(losses.mean()), "disagreement": final.disagreement}
+    errors = found.errors(dataset, search, repeat)[np.array(final.members, dtype=int) - 1]
+    mean = float(errors.mean()) if len(errors) else np.nan
+    return {"member_error": mean, "disagreement": final.disagreement}
 
 
 def tenths(rows: "pd.DataFrame") -> "pd.DataFrame":

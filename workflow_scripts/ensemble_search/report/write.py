@@ -99,6 +99,8 @@ class _Report:
         results, compared = self.results, self.compared
         answer = verdict(compared, results.reference, results.splits, results.single)
         manifests, evaluations = results.manifests, results.study["budget"].get("evaluations")
+        if (results.observations["fidelity"] < 1).any():  # of fewer configurations
+            evaluations = None
         return {
             "command": _command(results.study),
             "losses": results.losses,

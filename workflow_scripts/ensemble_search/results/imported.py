@@ -310,9 +310,11 @@ def _write(
     sizes = [len(own) for own in labels.values()]
     columns = {
         "row": list(range(sum(sizes))),
-        "label": np.concatenate([*labels.values()]).tolist(),
+        "label": pa.array(np.concatenate([*labels.values()]).tolist()),
         "part": np.repeat([*labels], sizes).tolist(),
     }
+    if made.classes:  # categories: as text, many integers would be read as numbers
+        columns["label"] = columns["label"].dictionary_encode()
     file = output / "data" / f"{name}.parquet"
     files.write_parquet(file, pa.table(columns))
     source = {"file": str(file), "target": "label", "columns": tables.ROLES}

@@ -107,6 +107,7 @@ class Search(Stored):
     evaluations: Count
     best_error: Amount | None
     status: dict[str, Count]
+    origin: dict[str, Count] = Field(default_factory=dict)  # older versions did not store it
     fingerprint: Data
     commit: str | None
     dirty: bool | None

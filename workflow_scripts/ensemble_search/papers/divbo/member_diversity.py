@@ -127,7 +127,8 @@ def _panels(results: Results, compared: Comparison, publish) -> Section | None:
 class FinalMembers:
     """The members of an ensemble after the last iteration."""
 
-    members: list[int]  #: iterations at which the unique members were evaluated, ascending
+    #: Iterations, including given ones, at which the unique members were evaluated, ascending.
+    members: list[int]
     #: Diversity of every pair on the validation rows (DivBO paper, Eq. 3), shape (members,
     #: members).
     diversities: np.ndarray
@@ -140,11 +141,12 @@ def read(results: Results, method: str, dataset: str, repeat: int) -> FinalMembe
     Raises Missing if its members, predictions or validation labels do not exist, and Unusable if
     one of these is damaged.
     """
+    run = dataset, results.study["methods"][method]["search"], repeat
     changes = results.members(method, dataset, repeat)
-    changes = changes[changes["iteration"] <= results.scores["iteration"].max()]
+    end = results.given(*run) + results.scores["iteration"].max()
+    changes = changes[changes["iteration"] <= end]
     last = changes[changes["iteration"] == changes["iteration"].max()]
     members = sorted({int(m) for m in last["member"]})
-    run = dataset, results.study["methods"][method]["search"], repeat
     predictions = results.predictions(*run, "validation")[np.array(members, dtype=int) - 1]
     return FinalMembers(
         members,

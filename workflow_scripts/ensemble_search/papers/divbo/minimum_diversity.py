@@ -197,28 +197,23 @@ def follow(results: Results, methods: list[str]) -> pd.DataFrame:
     tables = []
     seen = results.scores[results.scores["method"].isin(methods)]
     seen = seen[["method", "dataset", "repeat"]].drop_duplicates()
-    observed = results.observations.sort_values("iteration")
-    observed["error"] = observed["error"].where(observed["fidelity"] == 1)
-    errors = {
-        key: group["error"].to_numpy(float)
-        for key, group in observed.groupby(["dataset", "search", "repeat"])
-    }
+    made = results.observations.groupby(["dataset", "search", "repeat"]).size()
     for method, dataset, repeat in seen.itertuples(index=False, name=None):
         run = dataset, results.study["methods"][method]["search"], repeat
-        own = errors.get(run)
-        if own is None or len(own) < SHARE:
+        own = made.get(run, 0)
+        if own < SHARE:
             continue
-        first = len(own) - len(own) // SHARE + 1
+        first = own - own // SHARE + 1
         try:
+            given = results.given(*run)
+            errors = results.errors(*run)[: given + own]
             members = results.members(method, dataset, repeat)
-            found = of_run(partial(results.diversities, *run), own, members, first)
+            found = of_run(partial(results.diversities, *run), errors, members, given + first)
         except Missing:
             continue
         where = {"method": method, "dataset": dataset, "repeat": repeat}
         columns = dict(zip(("minimum", "fixed", "average"), found, strict=True))
-        tables.append(
-            pd.DataFrame({**where, "iteration": np.arange(first, len(own) + 1), **columns})
-        )
+        tables.append(pd.DataFrame({**where, "iteration": np.arange(first, own + 1), **columns}))
     names = ["method", "dataset", "repeat", "iteration", "minimum", "fixed", "average"]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=names)
 

@@ -134,9 +134,11 @@ def count(results: Results, methods: list[str]) -> pd.DataFrame:
             members = results.members(method, dataset, repeat)
         except Missing:
             continue
-        found = effective(members, group.sort_values("iteration")["validation_error"])
+        run = dataset, results.study["methods"][method]["search"], repeat
+        given = results.given(*run)
+        errors = group.sort_values("iteration")["validation_error"].to_numpy()
         # For budgets in seconds, drop the rows that a shorter run repeats.
-        found = found[: made[dataset, results.study["methods"][method]["search"], repeat]]
+        found = effective(members, [*[np.nan] * given, *errors])[given : made[run]]
         counts = (found[-n:].sum() if len(found) > n else np.nan for n in SPANS)
         rows.append((method, dataset, repeat, *counts))
     columns = ["method", "dataset", "repeat", *(f"last_{n}" for n in SPANS)]

@@ -40,9 +40,9 @@ def build(results: Results, publish) -> list[Section] | str:
     """Show the measures, then the decompositions of the squared loss."""
     several = results.scores.loc[results.scores["members"] > 1, "method"].unique()
     compared = results.comparison([m for m in results.methods if m in several])
-    if not compared.methods:
-        return "no finished run has an ensemble of two members or more"
     found = table(results, compared)
+    if found.empty:
+        return "no finished run has an ensemble of two members or more"
     known = found["measured"].mean()
     if not known:
         return (
@@ -140,7 +140,7 @@ def _by_dataset(table: pd.DataFrame, name: str, caption: str) -> Table:
 
 
 def table(results: Results, compared: Comparison) -> pd.DataFrame:
-    """Collect the measures of the final ensemble of every run.
+    """Collect the measures of the final ensemble of every run that has one.
 
     Two rows per run: ``dataset``, ``method``, ``repeat``, ``part`` (``validation``, ``test``),
     ``members`` (unique ones), ``measured``, and the measures and decompositions of
@@ -149,10 +149,13 @@ def table(results: Results, compared: Comparison) -> pd.DataFrame:
     """
     last = results.scores["iteration"].max()
     runs = compared.scores[compared.scores["iteration"] == last]
+    runs = runs[runs["members"] > 0]
     rows = []
     for run in runs.sort_values(["dataset", "method", "repeat"]).itertuples():
         found = _read(results, run.method, run.dataset, run.repeat)
-        measured = found is not None and found["iteration"] <= last
+        search = results.study["methods"][run.method]["search"]
+        end = last + results.given(run.dataset, search, run.repeat)
+        measured = found is not None and found["iteration"] <= end
         for part in PARTS:
             values = found[part] if found and measured else {}
             rows.append((run.dataset, run.method, run.repeat, part, run.members, measured,

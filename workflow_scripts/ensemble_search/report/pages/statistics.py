@@ -168,8 +168,10 @@ def _parts(final: pd.DataFrame, reference: str, losses: Losses, splits: list[str
     tests = tests.set_index(["dataset", "split", "repeat"])
     table = components.deviations(tests, reference)
     if table.empty or table.shape[1] < 2:
-        return Section(title, ["With one run per data set, the parts of a difference's variance "
-                               "cannot be distinguished."])  # fmt: skip
+        alone = final.groupby(level="dataset").size().max() == 1
+        given = "one run per data set" if alone else "one data set and one split"
+        return Section(title, [f"With {given}, the parts of a difference's variance cannot be "
+                               "distinguished."])  # fmt: skip
     levels = [components.LEVELS[level] for level in table.columns]
     columns = ["method", *(losses.heading(level, "points") for level in levels)]
     rows = [cells(method, *map(losses.value, row)) for method, row in table.iterrows()]

@@ -183,7 +183,9 @@ def _of_rows(study: "Study", dataset: Dataset, where: str) -> Iterator[str]:
     places = {role: f"{where}.columns.{role}" for role in roles.OF_ROWS}
     given = [role for role in roles.OF_ROWS if getattr(dataset.columns, role, None)]
     for key in ("openml_task", "test"):
-        if getattr(dataset, key) and "fold" not in given:
+        if getattr(dataset, key) and "fold" in given:
+            yield f"{where}.{key}: it and columns.fold both divide the rows; remove one of them"
+        elif getattr(dataset, key):
             given.append("fold")
             places["fold"] = f"{where}.{key}"
     split, dividing = study.split, [role for role in given if role != "weight"]
