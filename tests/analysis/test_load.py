@@ -42,11 +42,11 @@ def test_given_evaluations_do_not_count_towards_the_budget(tmp_path: Path):
     made.write_ensemble(folder, given + own, given + own)
     results = load.load(study, tmp_path)
     assert results.missing.empty
-    for name in ("scores", "observations"):
-        table = getattr(results, name)
-        table = table[table.get("search", table.get("method")).str.endswith("warm")]
+    scores = results.scores[results.scores["method"] == "warm"]
+    made_here = results.observations[results.observations["search"] == "search-warm"]
+    for table, column in ((scores, "test_error"), (made_here, "error")):
         assert table["iteration"].tolist() == [1, 2, 3, 4, 5, 6]
-    assert table["error"].tolist() == pytest.approx(own, nan_ok=True)
+        assert table[column].tolist() == pytest.approx(own, nan_ok=True)
     run = "d", "search-warm", 0
     assert results.given(*run) == 7 and len(results.errors(*run)) == 13
     labels = np.zeros(100, dtype=np.int64)
