@@ -29,6 +29,14 @@ def test_batches(settings, sizes):
     assert wall_clock.batches(settings, 10) == sizes
 
 
+def test_given_evaluations_replace_the_initial_design():
+    """Of a design of 5, the rest; of a k-DPP's draws, nothing."""
+    settings = {"optimizer": "bo", "batch": 4}
+    assert wall_clock.batches(settings, 10, given=2) == [3, 4, 3]
+    assert wall_clock.batches(settings, 10, given=5) == [4, 4, 2]
+    assert wall_clock.batches({"optimizer": "k-dpp", "batch": 4}, 10, given=5) == [4, 4, 2]
+
+
 def test_batches_of_rounds_and_brackets():
     """Batches of BOASF end with the round, after 24, 47 and 70; a rung of 27, 9, 3 and 1."""
     boasf = {"optimizer": "boasf", "budget": 70, "initial": 3, "batch": 8}
@@ -93,7 +101,7 @@ def test_no_model_yet_is_worse_than_any_in_a_regression(tmp_path):
         return levels, levels
 
     made.write(tmp_path, content, above)
-    curve = wall_clock.curves(load.load(content, tmp_path), {"search-rs": [8], "search-divbo": [8]})
+    curve = wall_clock.curves(load.load(content, tmp_path))
     assert curve.groupby("method")["mean"].first().to_dict() == pytest.approx(
         {"DivBO": 3.03, "RS": 3.0}
     )

@@ -153,8 +153,16 @@ def test_a_search_begins_with_the_evaluations_of_a_table(made):
     assert found.error[:33].tolist() == table.error.tolist()
     assert len(observations(made, "results/warm/searches/wine/bo/0")) == new
     assert cold["search"] == 1
-    page = (made.folder / "results/warm/report/index.html").read_text(encoding="utf-8")
-    assert "warm" in page
+    scores = pd.read_parquet(
+        made.folder / "results/warm/ensembles/wine/warm/selection-5/0/scores.parquet"
+    )
+    drawn = pd.read_csv(
+        made.folder / "results/warm/report/figures/each-data-set-validation-wine.csv"
+    ).set_index("method")
+    assert drawn.loc["warm", "iteration"].tolist() == list(range(1, new + 1))
+    assert drawn.loc["warm", "mean"].tolist() == pytest.approx(
+        scores.validation_error[33:].tolist()
+    )
 
 
 def test_fewer_repeats_are_explained(made):

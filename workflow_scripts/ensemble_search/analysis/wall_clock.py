@@ -14,36 +14,34 @@ from ensemble_search.runtime.errors import UserError
 POINTS = 60
 
 
-def batches(settings: Mapping[str, Any], evaluations: int) -> list[int]:
+def batches(settings: Mapping[str, Any], evaluations: int, given: int = 0) -> list[int]:
     """Return the sizes of the batches of a run, in order; they sum to ``evaluations``.
 
-    ``settings`` has the ``optimizer`` and its settings.
+    ``settings`` has the ``optimizer`` and its settings; ``given`` evaluations precede the run.
     """
     optimizer = plugins.make("optimizers", settings, "optimizer", "searches")
     sizes: list[int] = []
     while (left := evaluations - sum(sizes)) > 0:
-        sizes.append(optimizer.together(evaluations - left, left))
+        sizes.append(optimizer.together(given + evaluations - left, left, given))
     return sizes
 
 
-def side_by_side(study: Mapping[str, Any], evaluations: int) -> dict[str, list[int]]:
-    """Return the :func:`batches` of every search; empty if the study has no designs or batches.
+def has_batches(study: Mapping[str, Any], evaluations: int) -> bool:
+    """Whether some search of the study suggests a design or batches.
 
     Random search and random initial designs alone do not count.
     """
-    sizes = {name: _sizes(settings, evaluations) for name, settings in study["searches"].items()}
-    designs = [
-        name
-        for name, settings in study["searches"].items()
-        if max(sizes[name][1:], default=0) > 1 or settings["optimizer"] in ("k-dpp", "sobol")
-    ]
-    return sizes if designs else {}
+    return any(
+        settings["optimizer"] in ("k-dpp", "sobol")
+        or max(_sizes(settings, evaluations)[1:], default=0) > 1
+        for settings in study["searches"].values()
+    )
 
 
-def _sizes(settings: Mapping[str, Any], evaluations: int) -> list[int]:
+def _sizes(settings: Mapping[str, Any], evaluations: int, given: int = 0) -> list[int]:
     """Return the batches; size 1 if the optimizer no longer exists."""
     try:
-        return batches(settings, evaluations)
+        return batches(settings, evaluations, given)
     except UserError:
         return [1] * evaluations
 
@@ -64,16 +62,22 @@ def ends(suggest: np.ndarray, fit: np.ndarray, sizes: list[int]) -> np.ndarray:
     return np.maximum.accumulate(result)
 
 
-def curves(results: Results, sizes: Mapping[str, list[int]]) -> pd.DataFrame:
-    """Average test losses over wall-clock time, for ``sizes`` from :func:`side_by_side`.
+def curves(results: Results) -> pd.DataFrame:
+    """Average test losses over wall-clock time.
 
-    As :func:`over_time`, with ``workers`` (the largest batch).
+    As :func:`over_time`, with ``workers`` (the largest batch of the method's search).
     """
     done: dict[tuple, np.ndarray] = {}
+    sizes: dict[tuple, list[int]] = {}  # by search, evaluations and given evaluations
+    workers: dict[str, int] = {}  # by search
     for key, run in _runs(results.observations):
         suggest, fit = (run[f"{part}_seconds"].fillna(0).to_numpy() for part in ("suggest", "fit"))
-        done[key] = ends(suggest, fit, sizes[key[1]])
-    workers = {m: max(sizes[p["search"]]) for m, p in results.study["methods"].items()}
+        kind = key[1], len(run), results.given(*key)
+        if kind not in sizes:
+            sizes[kind] = _sizes(results.study["searches"][kind[0]], *kind[1:])
+        done[key] = ends(suggest, fit, sizes[kind])
+        workers[kind[0]] = max(workers.get(kind[0], 0), *sizes[kind])
+    workers = {m: workers[p["search"]] for m, p in results.study["methods"].items()}
     found = over_time(results, done)
     return found.assign(workers=found["method"].map(workers))
 

@@ -20,13 +20,12 @@ def build(results: Results, publish) -> list[Section] | str:
     evaluations = results.study["budget"].get("evaluations")
     if evaluations is None:
         return "the budget is not in evaluations"
-    sizes = wall_clock.side_by_side(results.study, evaluations)
-    if not sizes:
+    if not wall_clock.has_batches(results.study, evaluations):
         return "no search suggests a design or batches"
     seen = view(results)
     if isinstance(seen, str):
         return seen
-    curves = wall_clock.curves(results, sizes)
+    curves = wall_clock.curves(results)
     text = (
         "Configurations that are suggested without each other's results could be fitted in "
         "parallel, one worker per evaluation; the next batch begins when the slowest is done. "
