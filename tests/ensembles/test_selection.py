@@ -251,6 +251,24 @@ def test_errors_are_counted_in_blocks_of_samples(block, n_classes, monkeypatch):
     assert scorer.losses(range(7, 8)).tolist() == expected[7:8]
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_many_errors_are_counted(n_classes, n):
+    """More errors than 16 bits hold."""
+    labels, models = np.ones(140_000, dtype=int), np.arange(n)
+    wrong = models[:, None] == np.arange(len(labels)) % 10  # a tenth each; then the other way round
+    wrong[-1] = ~wrong[-1]
+    predictions = CLASSIFICATION.expand(np.where(wrong, 0.25, 0.75).astype(np.float32)[..., None])
+    predictions = (
+        predictions[..., 1:] if n_classes == 2 else np.pad(predictions, [(0, 0)] * 2 + [(0, 1)])
+    )
+    sums = make_sums(predictions, labels)
+    scorer = sums.scorer(sums.zero, 1)
+    expected = [14_000] * (n - 1) + [126_000]
+    assert scorer.losses(range(n)).tolist() == expected
+    assert scorer.losses(range(n - 1, n)).tolist() == expected[-1:]
+
+
 # Sixteenths of the probability of class 1 for three models on four samples.
 A, B, C = [14, 14, 4, 6], [4, 10, 14, 10], [6, 6, 10, 2]
 HAND = np.array([A, B, C], dtype=np.float32)[:, :, None] / 16

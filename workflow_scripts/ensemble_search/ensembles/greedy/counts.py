@@ -212,5 +212,4 @@ def _blocks(rows: int, each: int, numbers: int | None = None) -> Iterator[slice]
 
 def _column_counts(wrong: np.ndarray) -> np.ndarray:
     """Count the true values per column of a block, in the smallest dtype, which is much faster."""
-    small = np.uint8 if len(wrong) < 256 else np.uint16
-    return wrong.view(np.uint8).sum(axis=0, dtype=small)
+    return wrong.view(np.uint8).sum(axis=0, dtype=np.min_scalar_type(len(wrong)))
