@@ -37,6 +37,7 @@ def main() -> None:
         return
     if not arguments.source or not arguments.output:
         raise UserError("give --source and --output, or --suite")
+    stamps = fetched.stamps(arguments.source)
     frame, description = normalise.normalise(
         sources.read(arguments.source, arguments.openml, arguments.output),
         arguments.source.get("columns"),
@@ -45,7 +46,7 @@ def main() -> None:
         arguments.source.get("positive"),
     )
     normalise.write(frame, description, arguments.output)
-    if line := fetched.remember(arguments.output, description):
+    if line := fetched.remember(arguments.output, description, stamps):
         print(f"DATA CHANGED: {one_line(line)}", flush=True)
     for note in description["notes"]:
         progress.info("note: %s", one_line(note))

@@ -180,6 +180,7 @@ def better_documented(c: Checkout) -> None:
 def new_value_in_the_data(c: Checkout) -> None:
     path = c.folder / "flowers.csv"
     path.write_text(path.read_text().replace("5.1", "5.2", 1))
+    os.utime(path, (10**9, 10**9))  # older than what was computed from it
 
 
 def slowest(c: Checkout) -> dict[tuple[str, str], pd.DataFrame]:

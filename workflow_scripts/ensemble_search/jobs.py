@@ -106,8 +106,10 @@ class Jobs:
 
     def source_content(self, key: str) -> str:
         """Identify the content of a source's local files; empty for other sources."""
-        paths = local_files(self.sources[key].source)
-        return _json({"content": content(paths, self.root / "data" / key)}) if paths else ""
+        source = self.sources[key].source
+        if not local_files(source):
+            return ""
+        return _json({"content": content(source, self.root / "data" / key)})
 
     def split(self, dataset: str, name: str) -> str:
         """Describe how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""

@@ -1,6 +1,6 @@
 """Read fetched data sets below ``results/data/``, and warn about data that changed since."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,7 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
         if not (paths := local_files(source)):
             continue
         with suppress(OSError, files.Missing):
-            if content(paths, folder / key) != description(folder / key)["md5"]:
+            if content(source, folder / key) != description(folder / key)["md5"]:
                 names = "' or '".join(map(str, paths))
                 lines.append(
                     one_line(
@@ -86,30 +86,40 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
     return lines
 
 
-def content(paths: Sequence[Path], folder: Path) -> str:
-    """Return the MD5 of local files, or that of the fetched copy if the files are older.
+def stamps(source: Mapping[str, Any]) -> list[list[int]]:
+    """Return the time of the last change, in ns, and the size of each local file of a source.
+
+    Empty if that cannot be read.
+    """
+    with suppress(OSError):
+        found = [path.stat() for path in local_files(source)]
+        return [[stat.st_mtime_ns, stat.st_size] for stat in found]
+    return []
+
+
+def content(source: Mapping[str, Any], folder: Path) -> str:
+    """Return the MD5 of a source's local files: the fetched copy's if their stamps are the same.
 
     ``folder``, the data set's below ``results/data``, need not exist. The result is empty if a file
     cannot be read, which the fetch will report.
     """
     try:
-        with suppress(OSError, files.Unusable):
-            newest = max(path.stat().st_mtime_ns for path in paths)
-            if newest <= (folder / "dataset.json").stat().st_mtime_ns:
+        with suppress(files.Unusable):
+            if files.read_json(folder / MEMORY).get("files") == stamps(source):
                 return description(folder)["md5"] or ""
-        return files.joined_md5([files.md5(path) for path in paths])
+        return files.joined_md5([files.md5(path) for path in local_files(source)])
     except (OSError, ValueError):
         return ""
 
 
-def remember(output: Path, described: Mapping[str, Any]) -> str | None:
+def remember(output: Path, described: Mapping[str, Any], files_read: list[list[int]]) -> str | None:
     """Record what was fetched, and describe differences from the previous fetch; None without any.
 
     ``output`` is the folder of the data set below ``results/data``, ``described`` the content of
-    its ``dataset.json``.
+    its ``dataset.json``, and ``files_read`` its source's :func:`stamps` before it was read.
     """
     keys = ("checksum", "version", "rows", "features")
-    now = {key: described.get(key) for key in keys}
+    now = {**{key: described.get(key) for key in keys}, "files": files_read}
     before = None
     with suppress(files.Unusable):  # only a note, which is rewritten
         before = files.read_json(output / MEMORY)
