@@ -104,6 +104,23 @@ def test_load_does_not_count_a_search_made_with_other_settings(tmp_path, change,
     assert set(dropped["reason"]) == {"its search is not usable"}
 
 
+def test_load_does_not_count_results_of_another_split(tmp_path):
+    study = made.study(("RS",), ("d",), repeats=1, budget=2)
+    made.write(tmp_path, study, lambda m, d, r: ([0.3, 0.2], [0.3, 0.2]))
+    other = load.load({**study, "split": {**study["split"], "seed": 7}}, tmp_path)
+    reasons = other.missing.groupby("stage")["reason"].first()
+    assert reasons["split"] == "made with other settings: split.seed: 1 there, 7 here"
+    assert reasons["search"] == reasons["split"]
+    assert other.scores.empty
+    part = load.load({**study, "train_rows": {"d": {"share": 0.5, "by": "uniform"}}}, tmp_path)
+    assert part.missing["reason"][0].startswith("made with other settings: split.train_rows: None")
+    path = tmp_path / "splits/d/fixed/split.json"
+    path.write_text(path.read_text().replace("0" * 64, "1" * 64))
+    again = load.load(study, tmp_path).missing.groupby("stage")["reason"].first()
+    assert again["search"] == "made from other data than its split has now"
+    assert "split" not in again
+
+
 def test_load_does_not_count_an_ensemble_made_with_other_settings(tmp_path):
     study = made.study(("RS", "DivBO"), ("d",), repeats=1, budget=2)
     made.write(tmp_path, study, lambda m, d, r: ([0.3, 0.2], [0.3, 0.2]))

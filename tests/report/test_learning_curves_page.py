@@ -37,13 +37,20 @@ def study(tmp_path):
     parts = [{"share": share, **kind} for share in SHARES for kind in KINDS.values()]
     content["train_rows"] = dict(zip(NAMES, parts, strict=True))
     made.write(tmp_path, content, errors)
-    for name, part in content["train_rows"].items():  # as many rows as their share
-        path = tmp_path / f"splits/{name}/fixed/split.json"
-        split = read_json(path)
-        counts = split["classes"]["train"]
-        split["classes"]["train"] = {c: round(n * part["share"]) for c, n in counts.items()}
-        write_json(path, split)
+    for name, part in content["train_rows"].items():
+        set_part(tmp_path, name, part)
     return content, tmp_path
+
+
+def set_part(results, name: str, part: dict) -> None:
+    """Write that a split has this part of the training rows, and as many as its share."""
+    made.write_split(results, name)
+    path = results / f"splits/{name}/fixed/split.json"
+    split = read_json(path)
+    split["settings"]["train_rows"] = part
+    counts = split["classes"]["train"]
+    split["classes"]["train"] = {c: round(n * part["share"]) for c, n in counts.items()}
+    write_json(path, split)
 
 
 def page(content, results) -> str:
@@ -105,6 +112,8 @@ def test_the_same_part_twice_is_one_and_differences_are_of_equal_rows(study):
     product = NAMES[1]
     parts[product] = {"share": 0.1001, "by": "k-dpp"}
     parts[NAMES[3]] = {**parts[product], "kernel": "product"}
+    for name in (product, NAMES[3]):
+        set_part(results, name, parts[name])
     found = learning_curves.summary(learning_curves.curves(load.load(content, results)))
     found = found[(found["method"] == "RS") & (found["share"] == 0.1001)]
     # The default kernel is product, so that both are the same; 0.1001 of the rows are as many.

@@ -621,7 +621,7 @@ def test_times_of_shared_fits_are_named_as_partly_recorded(tmp_path, monkeypatch
 def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch, fidelity):
     shown = [f"{pages.__name__}.{name}" for name in ("each_data_set", "inference_time")]
     monkeypatch.setattr(pages, "modules", lambda: shown)
-    content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2) | {"evaluation": {"replay": "x"}}
     made.write(tmp_path, content, errors)
     for method, parts in content["methods"].items():
         for repeat in range(2):
@@ -654,7 +654,7 @@ def test_times_of_replays_are_named_as_recorded(tmp_path, monkeypatch, fidelity)
 )
 def test_searches_that_used_up_their_table_are_named(tmp_path, monkeypatch, budget, used, facts):
     monkeypatch.setattr(pages, "modules", list)
-    content = made.study(("RS", "DivBO"), ["quake"], repeats=2)
+    content = made.study(("RS", "DivBO"), ["quake"], repeats=2) | {"evaluation": {"replay": "x"}}
     made.write(tmp_path, content, errors)
 
     def text(budget: dict) -> str:

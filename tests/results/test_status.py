@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ensemble_search.evaluation import table
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import job_logs, outdated, states, status
 from ensemble_search.runtime import slurm
@@ -162,6 +163,8 @@ def finish(root, loaded, **change) -> Path:
     whole = loaded.model_dump(mode="json")
     content |= {key: whole[key] for key in ("space", "limits", "seed")}
     content |= {"dataset": "wine", "search": "random"}
+    if loaded.evaluation.replay:
+        content |= {"table": {"folder": "t", "entries": 50, "checksum": "0" * 64}}
     content |= {"settings": loaded.searches["random"], **change}
     path = root / f"searches/wine/random/{content['repeat']}/search.json"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,7 +197,56 @@ def test_only_a_search_that_starts_over_is_outdated_by_another_budget(
 def test_a_setting_that_no_longer_exists_outdates_no_result_with_its_default(value, current):
     study = {"searches": {"s": {"optimizer": "divbo", "beta": 0.05}}, "budget": {}}
     settings = {"optimizer": "divbo", "beta": 0.05, "sampler": value}
-    assert (outdated.search({"settings": settings}, study, "s") == "") == current
+    manifest = made_results.search_manifest(settings=settings)
+    assert (outdated.search(manifest, study, "s") == "") == current
+
+
+def test_a_search_on_another_split_or_other_data_is_outdated(tmp_path, loaded):
+    def state():
+        return states.search_state(tmp_path, loaded, "wine", "random", 0)["state"]
+
+    finish(tmp_path, loaded)
+    made_results.write_split(tmp_path, "wine")
+    assert state() == "done"
+    finish(tmp_path, loaded, fingerprint={"data": "1" * 64})
+    assert state() == "outdated"
+    finish(tmp_path, loaded)
+    path = tmp_path / "splits/wine/fixed/split.json"
+    split = json.loads(path.read_text())
+    path.write_text(json.dumps(split | {"settings": split["settings"] | {"seed": 7}}))
+    assert state() == "outdated"
+    path.write_text(json.dumps({k: v for k, v in split.items() if k != "settings"}))
+    assert state() == "done", "an older version did not store them"
+
+
+@pytest.mark.parametrize("key", ["replay", "warm_start"])
+def test_a_search_on_another_table_is_outdated(tmp_path, monkeypatch, key):
+    """With a table, but not now; without one, but now; and with one that has changed."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "results/t/tables/quake/fixed"
+    about = {"files": {"a": "b"}}
+    used = table.checksum(about)
+    with_one = made_results.search_manifest(
+        **{"table": {"checksum": used}}
+        if key == "replay"
+        else {"fingerprint": {"data": "0" * 64, "given": used}}
+    )
+    without = made_results.search_manifest()
+    path = "results/t/tables"
+    evaluation = {key: path if key == "replay" else {"bo": path}}
+    plain = {"searches": {"bo": {"optimizer": "random"}}, "budget": {}}
+    study = plain | {"evaluation": evaluation}
+    said = f"made with other settings: evaluation.{key}: "
+    assert outdated.search(without, plain, "bo") == outdated.search(with_one, study, "bo") == ""
+    assert outdated.search(with_one, plain, "bo") == f"{said}a table there, none here"
+    assert outdated.search(without, study, "bo") == f"{said}none there, {path} here"
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(table, "manifest", lambda place: about)
+    (folder / "table.json").touch()
+    assert outdated.search(with_one, study, "bo") == ""
+    about["files"] = {"a": "c"}
+    changed = outdated.search(with_one, study, "bo")
+    assert changed == f"{said}the table in '{path}/quake/fixed' has changed"
 
 
 def test_a_budget_in_seconds(tmp_path, loaded):

@@ -42,7 +42,12 @@ def write_split(results: Path, dataset: str, test=(30, 70), name="fixed") -> Non
         results / "splits" / dataset / name / "split.json",
         {
             "dataset": dataset,
-            "settings": {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1},
+            "settings": {
+                "train": 0.6,
+                "validation": 0.2,
+                "test": 0.2,
+                "seed": 1 + int(name.removeprefix("repeat-").replace("fixed", "0")),
+            },
             "sizes": {"train": 300, "validation": 100, "test": sum(test)},
             "features": 4,
             "classes": {

@@ -113,15 +113,7 @@ class Jobs:
 
     def split(self, dataset: str, name: str) -> str:
         """Describe how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
-        split = self.study.split
-        seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
-        part = self._train_rows(dataset)
-        return _json({**split.settings, **({"train_rows": part} if part else {}), "seed": seed})
-
-    def _train_rows(self, dataset: str) -> dict[str, Any] | None:
-        """Return which part of a data set's training rows is used; None for all."""
-        part = self.study.datasets[dataset].train_rows or self.study.split.train_rows
-        return part.settings if part else None
+        return _json(self.study.drawn(dataset, name))
 
     def search(self, dataset: str, search: str, repeat: int) -> str:
         """Describe what a search does."""
@@ -318,7 +310,7 @@ class Jobs:
             content[section] = {n: s for n, s in content[section].items() if n in used}
         content["datasets"] = list(self.study.datasets)
         content["sources"] = {n: d.source for n, d in self.study.datasets.items()}
-        parts = {name: self._train_rows(name) for name in self.study.datasets}
+        parts = {name: self.study.train_rows(name) for name in self.study.datasets}
         if any(parts.values()):
             content["train_rows"] = {name: part for name, part in parts.items() if part}
         if self.shared:

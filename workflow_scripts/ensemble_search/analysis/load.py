@@ -7,6 +7,7 @@ is damaged.
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check, reading
 from ensemble_search.runtime.names import CLASSIFICATION, GIVEN
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
+from ensemble_search.study.sections.split import Split, drawn
 
 if TYPE_CHECKING:
     from ensemble_search.analysis.ranks import Comparison
@@ -273,15 +275,25 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
             first = next(iter(study["methods"].values()))["search"]
             folder = layout.split_folder(results, study, dataset, first, repeat or 0)
             where = {"stage": "split", "dataset": dataset, "repeat": repeat}
-            summary = attempt(
-                lambda folder: split_summary(readers.split(folder)), folder / "split.json", **where
-            )
+            read = partial(_split, study, dataset, splits[repeat or 0])
+            summary = attempt(read, folder / "split.json", **where)
             found += [{"split": splits[repeat or 0], **summary}] if summary else []
         mean = pd.DataFrame(found).mean(numeric_only=True) if found else {}
         mean_errors = {summary["split"]: summary.get("mean_error") for summary in found}
         rows.append({"dataset": dataset, **mean, "mean_errors": mean_errors})
     columns = ["dataset", "train", "validation", "test", "classes", "majority_error", "mean_errors"]
     return pd.DataFrame(rows).reindex(columns=columns)
+
+
+def _split(study: Mapping[str, Any], dataset: str, name: str, folder: Path) -> dict[str, float]:
+    found = readers.split(folder)
+    if reason := outdated.split(found, _drawn(study, dataset, name)):
+        raise Outdated(reason)
+    return split_summary(found)
+
+
+def _drawn(study: Mapping[str, Any], dataset: str, name: str) -> dict[str, Any]:
+    return drawn(Split(**study["split"]), name, study.get("train_rows", {}).get(dataset))
 
 
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
@@ -306,7 +318,8 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
             for repeat in range(study["repeats"]):
                 where = {"dataset": dataset, "search": search, "repeat": repeat}
                 folder = layout.search_folder(results, study, dataset, search, repeat)
-                check = partial(_manifest, study, where)
+                split = layout.split_folder(results, study, dataset, search, repeat)
+                check = partial(_manifest, study, where, split)
                 manifest = attempt(check, folder / "search.json", stage="search", **where)
                 read = partial(_observations, manifest) if manifest else _of_no_search
                 frame = attempt(read, folder / "observations.parquet", stage="search", **where)
@@ -331,9 +344,16 @@ def _own(table: pa.Table, given: int, budget: int | None) -> pa.Table:
     return own.set_column(place, "iteration", pc.subtract(own["iteration"], given))
 
 
-def _manifest(study: dict[str, Any], of: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _manifest(
+    study: dict[str, Any], of: dict[str, Any], split: Path, folder: Path
+) -> dict[str, Any]:
     manifest = readers.search(folder, of)
-    if reason := outdated.search(manifest, study, of["search"]):
+    reason = outdated.search(manifest, study, of["search"])
+    if not reason:
+        with suppress(Unusable):  # listed as such
+            found = readers.split(split)
+            reason = outdated.split(found, _drawn(study, of["dataset"], split.name), manifest)
+    if reason:
         raise Outdated(reason)
     return manifest
 

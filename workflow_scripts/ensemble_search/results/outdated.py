@@ -1,9 +1,12 @@
 """Outdated results: those whose settings differ from the study's current ones."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from ensemble_search.evaluation import table
 from ensemble_search.search.journal import differences
+from ensemble_search.study.sections.split import split_name
 
 #: Keys that both a study and a ``search.json`` have, besides the settings of the optimizer.
 SHARED = ("space", "metric", "limits", "seed")
@@ -44,7 +47,45 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
     for unit in ("fits", "seconds", "cpu_seconds"):
         if limit := study["budget"].get(unit):
             lines += differences(manifest["budget"], {unit: limit}, "budget.")
-    return _reason(lines)
+    return _reason(lines + _tables(manifest, study, name))
+
+
+def _tables(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> list[str]:
+    """Compare the tables that a search is replayed on, or begins with, by their checksums."""
+    section = study.get("evaluation") or {}
+    split = split_name((study.get("split") or {}).get("resample", "never"), manifest["repeat"])
+    folders = {
+        "replay": (section.get("replay"), (manifest.get("table") or {}).get("checksum")),
+        "warm_start": (
+            section.get("warm_start", {}).get(name),
+            manifest["fingerprint"].get("given"),
+        ),
+    }
+    lines = []
+    for key, (folder, used) in folders.items():
+        if bool(folder) != bool(used):
+            there = "a table" if used else "none"
+            lines.append(f"evaluation.{key}: {there} there, {folder or 'none'} here")
+        elif folder:
+            place = Path(folder, manifest["dataset"], split)
+            if (place / table.MANIFEST).exists() and table.checksum(table.manifest(place)) != used:
+                lines.append(f"evaluation.{key}: the table in '{place}' has changed")
+    return lines
+
+
+def split(
+    found: Mapping[str, Any], settings: Mapping[str, Any], manifest: Mapping[str, Any] | None = None
+) -> str:
+    """Describe how a split differs from ``settings`` (``split.drawn``); empty if it does not.
+
+    ``found`` is its ``split.json``. With the ``manifest`` of a search, also whether that used other
+    data.
+    """
+    stored = found.get("settings")  # older versions of the project did not store them
+    if reason := _reason(differences(stored, dict(settings), "split.") if stored else []):
+        return reason
+    other = manifest is not None and manifest["fingerprint"]["data"] != found["checksum"]
+    return "made from other data than its split has now" if other else ""
 
 
 def ensemble(settings: Mapping[str, Any], study: Mapping[str, Any], name: str) -> str:

@@ -63,10 +63,7 @@ def search_state(
         return {**known, "state": "queued"}
     if job and manifest is None:
         return {**known, "state": "running"}
-    # Another budget by itself does not make a search start over.
-    if manifest is not None and outdated.search(
-        {**manifest, "budget": {unit: budget}}, study.model_dump(mode="json"), search
-    ):
+    if manifest is not None and _outdated(root, study, {**manifest, "budget": {unit: budget}}):
         return {**nothing, "state": "outdated"}
     if manifest is not None and manifest["budget"] == {unit: budget}:
         failed = manifest["evaluations"] - manifest["status"].get("ok", 0)
@@ -90,6 +87,17 @@ def search_state(
     if reason := job_logs.reason(log):
         return {**known, "state": "failed", "reason": reason, "log": log}
     return {**known, "state": "stopped" if progress else "waiting"}
+
+
+def _outdated(root: Path, study: Study, manifest: Mapping[str, Any]) -> bool:
+    """Whether a search must be repeated; another budget alone does not have this effect."""
+    dataset, name = manifest["dataset"], study.split_name(manifest["repeat"])
+    split = _read(readers.split, layout.path(root, layout.SPLIT, dataset=dataset, split=name), [])
+    drawn = study.drawn(dataset, name)
+    return bool(
+        outdated.search(manifest, study.model_dump(mode="json"), manifest["search"])
+        or (split and outdated.split(split, drawn, manifest))
+    )
 
 
 def replay_rule(rule: str, study: Study, repeat: int) -> str:

@@ -136,6 +136,15 @@ class Study(Section):
         """Folder of the split that a repeat uses; see ``split.split_name``."""
         return split.split_name(self.split.resample, repeat)
 
+    def train_rows(self, dataset: str) -> dict[str, Any] | None:
+        """Return which part of a data set's training rows is used; None for all."""
+        part = self.datasets[dataset].train_rows or self.split.train_rows
+        return part.settings if part else None
+
+    def drawn(self, dataset: str, name: str) -> dict[str, Any]:
+        """Describe how the rows of a split are drawn; see ``split.drawn``."""
+        return split.drawn(self.split, name, self.train_rows(dataset))
+
     @property
     def splits(self) -> list[str]:
         """Folders of the splits that the repeats use, each once."""

@@ -1,6 +1,6 @@
 """`split`: training, validation and test rows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -133,6 +133,15 @@ class Split(Section):
         """How the rows are drawn, without the seed; see ``data.rows.check_settings``."""
         parts = self.model_dump(include={"train", "validation", "test", "folds"}, exclude_none=True)
         return {**parts, **({"train_rows": self.train_rows.settings} if self.train_rows else {})}
+
+
+def drawn(split: Split, name: str, train_rows: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """How the rows of the split ``fixed`` or ``repeat-<r>`` of a data set are drawn.
+
+    ``train_rows`` are the settings of the part of the training rows that is used (default: all).
+    """
+    seed = split.seed if name == "fixed" else split.seed + int(name.removeprefix("repeat-"))
+    return {**split.settings, **({"train_rows": train_rows} if train_rows else {}), "seed": seed}
 
 
 def split_name(resample: str | int, repeat: int | str) -> str:
