@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from ensemble_search.data import rows, sources
 from ensemble_search.jobs import Jobs, notes
 from ensemble_search.optimizers.ask_tell import AskTell
-from ensemble_search.results import layout
+from ensemble_search.results import layout, states
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.search.run import JOB
@@ -626,6 +626,20 @@ def test_searches_and_ensembles_that_no_method_uses_are_named():
     assert notes(Jobs(unused, extended=model.check({**GOOD, "study": "base"}))) == []
     content = {**changed("methods/BO-ES", ...), "tables": {"random": 10, "searches": ["bo"]}}
     assert len(notes(Jobs(model.check(content)))) == 1
+
+
+def test_searches_of_tables_get_the_budget_and_are_counted():
+    """Also if no method uses them."""
+    content = copy.deepcopy(GOOD) | {"tables": {"random": 0, "searches": ["rb", "kd"]}}
+    content["searches"] |= {"rb": {"optimizer": "rising-bandit"}, "kd": {"optimizer": "k-dpp"}}
+    made = model.check(content)
+    evaluations = made.budget.evaluations
+    assert made.searches["rb"]["budget"] == made.searches["kd"]["batch"] == evaluations
+    own = {search for _, search, _ in states.searches(made)}
+    assert own == {*made.used("search"), "rb", "kd"}
+    content["searches"]["rb"] = {"optimizer": "bo", "initial": evaluations}
+    with pytest.raises(UserError, match="is below what search 'rb' needs"):
+        model.check(content)
 
 
 def test_slices_change_only_with_their_part_of_the_study():

@@ -333,7 +333,7 @@ class Jobs:
     def _code_from_outside(self) -> list[str]:
         """List the files from outside that the study's results depend on."""
         study, modules = self.study, pages.modules()
-        for name in study.used("search"):
+        for name in study.searched:
             parts = fingerprint.modules(study.searches[name], study.space, study.metric)
             modules += [module for part in parts.values() for module in part]
         for name in study.used("ensemble"):
@@ -488,8 +488,7 @@ def notes(jobs: Jobs) -> list[str]:
     sources = {key: d.source for key, d in jobs.sources.items()}
     lines = [f"DATA CHANGED: {line}" for line in changed_files(sources, jobs.root / "data")]
     study, extended = jobs.study, jobs.extended
-    searches = {*study.used("search"), *(study.tables.searches if study.tables else ())}
-    for section, used in (("searches", searches), ("ensembles", study.used("ensemble"))):
+    for section, used in (("searches", study.searched), ("ensembles", study.used("ensemble"))):
         inherited = getattr(extended.study, section) if extended else ()
         unused = [n for n in getattr(study, section) if n not in used and n not in inherited]
         lines += [f"{section}.{name}: no method uses it; it is left out" for name in unused]

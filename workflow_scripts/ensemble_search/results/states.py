@@ -30,7 +30,7 @@ def searches(study: Study) -> list[tuple[str, str, int]]:
     return [
         (dataset, search, repeat)
         for dataset in study.datasets
-        for search in study.used("search")
+        for search in study.searched
         for repeat in range(study.repeats)
     ]
 
@@ -151,6 +151,8 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             rule = replay_rule("replayed_ensemble", study, repeat)
         yield job("ensemble", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
     for dataset, search, repeat in searches(study) if study.divisions else ():
+        if search not in study.used("search"):
+            continue  # only tables have its evaluations
         run = {"dataset": dataset, "search": search, "repeat": repeat}
         yield job("set of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", **run)
     for dataset, split in product(study.datasets, study.splits) if study.tables else ():

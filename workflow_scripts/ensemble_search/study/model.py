@@ -132,6 +132,12 @@ class Study(Section):
         """Names of the searches or ensembles that some method uses, in the order of the methods."""
         return list(dict.fromkeys(getattr(m, kind) for m in self.methods.values()))
 
+    @property
+    def searched(self) -> list[str]:
+        """Names of the searches that run: methods use them, or tables have their evaluations."""
+        added = self.tables.searches if self.tables else []
+        return list(dict.fromkeys([*self.used("search"), *added]))
+
     def split_name(self, repeat: int | str) -> str:
         """Folder of the split that a repeat uses; see ``split.split_name``."""
         return split.split_name(self.split.resample, repeat)

@@ -87,7 +87,7 @@ JOBS = 100_000
 
 def problems_of_repeats(study: "Study") -> Iterator[str]:
     """Check that Snakemake can plan the jobs."""
-    jobs = len(study.datasets) * study.repeats * (len(study.used("search")) + len(study.methods))
+    jobs = len(study.datasets) * study.repeats * (len(study.searched) + len(study.methods))
     if jobs > JOBS:
         yield (
             f"repeats: {jobs:,} jobs (data sets x repeats x (searches + methods)) are too many for "

@@ -35,14 +35,14 @@ Setting = Annotated[Any, BeforeValidator(_number)]
 
 
 def make(study: "Study", name: str):
-    """Create the optimizer of a search; if a method uses the search, pass it the budget.
+    """Create the optimizer of a search; if the search runs, pass it the budget.
 
     For an optimizer that only evaluates on all rows, a budget in full fits is a number of
     evaluations.
     """
     made = plugins.make(KIND, study.searches[name], KEY, f"searches.{name}")
     check_task(made, study.task, f"searches.{name}")
-    used, budget = name in study.used("search"), study.budget
+    runs, budget = name in study.searched, study.budget
     where, kind = f"searches.{name}.{KEY}", type(made)
     check_type(made.shares, SHARES, where, f"{kind.__name__}.shares")
     evaluations = budget.whole if made.shares == WHOLE else budget.evaluations
@@ -50,7 +50,7 @@ def make(study: "Study", name: str):
     try:
         if space:
             made.check_space(space)
-        if used:
+        if runs:
             made = made.planned(evaluations, budget.seconds)
             check_planned(made, kind, KEY)
         if space:
@@ -63,12 +63,12 @@ def make(study: "Study", name: str):
     least = made.minimum_evaluations
     check_type(least, int, where, f"{kind.__name__}.minimum_evaluations")
     check_type(made.modules, list[str], where, f"{kind.__name__}.modules")
-    if used and 1 not in made.shares:
+    if runs and 1 not in made.shares:
         raise UserError(
             f"searches.{name}: its fidelities, {names(made.shares)}, lack all rows; add 1"
         )
     needed = made.minimum_fits if budget.fits else least
-    if used and needed > (budget.whole or math.inf) + TOLERANCE:
+    if runs and needed > (budget.whole or math.inf) + TOLERANCE:
         raise UserError(
             f"budget.{budget.unit}: {budget.whole} is below what search '{name}' needs, "
             f"{math.ceil(needed - TOLERANCE)}"
