@@ -1,6 +1,7 @@
 """Parts from outside: found, rejected in one line, and versioned like built-in ones."""
 
 import os
+import re
 import signal
 import sys
 
@@ -200,6 +201,35 @@ def test_libraries_of_a_space_are_names_of_packages(parts, libraries, says):
     parts("parts/spaces/own.py", f"{base}class Own(_Base):\n    libraries = {libraries}\n")
     parts("study.yaml", study(["parts"], space="own"))
     with pytest.raises(UserError, match=f"space: {says}"):
+        Jobs.load("study.yaml")
+
+
+@pytest.mark.parametrize(
+    ("choices", "right"),
+    [
+        (["sqrt", "log2"], True),
+        ([1, 2.5], True),
+        ([True, False], True),
+        (["sqrt", 0.5], False),
+        ([True, 2], False),
+    ],
+)
+def test_choices_of_a_space_have_one_type(parts, choices, right):
+    """Otherwise, no column could hold them."""
+    parts(
+        "parts/spaces/own.py",
+        "from ConfigSpace import Categorical, ConfigurationSpace\n"
+        "from ensemble_search.spaces.divbo_small import DivboSmall as _Base\n"
+        "class Own(_Base):\n"
+        "    def define(self):\n"
+        f"        return ConfigurationSpace([Categorical('leaf', {choices})])\n",
+    )
+    parts("study.yaml", study(["parts"], space="own"))
+    if right:
+        Jobs.load("study.yaml")
+        return
+    said = f"space: hyperparameter 'leaf': choices {choices} must all be numbers, text, or true"
+    with pytest.raises(UserError, match=re.escape(said)):
         Jobs.load("study.yaml")
 
 

@@ -25,6 +25,7 @@ from scipy import stats
 
 from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.search.results import column_types
 from ensemble_search.spaces.base import Space
 from ensemble_search.spaces.divbo import Divbo
 from ensemble_search.spaces.divbo_small import DivboSmall
@@ -679,6 +680,16 @@ def test_unsupported_hyperparameters_are_rejected():
 
     with pytest.raises(UserError, match="'k': Constant is not supported"):
         Odd().sample(1, np.random.default_rng(0))
+
+
+def test_results_store_integers_beside_floats_as_floats():
+    class Leaf(Made):
+        def define(self):
+            return ConfigurationSpace([Categorical("leaf", [1, 2.5]), Categorical("k", [1, 2])])
+
+    types = {name: str(type_) for name, type_ in column_types(Leaf()).items()}
+    assert types == {"leaf": "double", "k": "int64"}
+    assert Leaf().configuration({"leaf": 1.0, "k": 2})["leaf"] == 1
 
 
 @pytest.mark.parametrize(("task", "clauses"), [("classification", 3), ("regression", 1)])

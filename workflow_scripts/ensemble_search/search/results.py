@@ -97,5 +97,4 @@ def seconds(record: Record) -> float:
 def column_types(space: Space) -> dict[str, pa.DataType]:
     """Return the column types of the hyperparameters, the same for every file."""
     types = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
-    defaults = {name: h.default_value for name, h in space.configspace.items()}
-    return {n: types[type(np.asarray(d).item())] for n, d in defaults.items()}
+    return {column.name: types[column.type] for column in space.columns}

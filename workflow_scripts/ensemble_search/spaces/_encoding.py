@@ -11,6 +11,8 @@ import numpy as np
 from ensemble_search.runtime.errors import UserError
 
 DIGITS = 8
+#: Types of the values of hyperparameters.
+TYPES = (bool, int, float, str)
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Column:
         Raises
         ------
         UserError
-            If it is neither a uniform ``Float``, ``Integer`` or ``Categorical`` nor an ``Ordinal``.
+            If it is neither a uniform ``Float``, ``Integer`` or ``Categorical`` nor an ``Ordinal``,
+            or has choices of several types; integers and floats may be mixed.
         """
         from ConfigSpace import (
             CategoricalHyperparameter,
@@ -62,6 +65,11 @@ class Column:
             column = cls(name, 0.0, len(choices) - 1.0, False, True, categorical, choices)
             if categorical and len(set(either.probabilities)) > 1:
                 raise UserError(f"hyperparameter '{name}': weights of categories are not supported")
+            if column.type not in TYPES:
+                raise UserError(
+                    f"hyperparameter '{name}': choices {list(choices)} must all be numbers, text, "
+                    "or true and false; write them as text"
+                )
         else:
             raise UserError(
                 f"hyperparameter '{name}': {type(hyperparameter).__name__} is not supported;"
@@ -69,6 +77,14 @@ class Column:
             )
         object.__setattr__(column, "default", column.entry(hyperparameter.default_value))
         return column
+
+    @property
+    def type(self) -> Any:
+        """Type of the values, of :data:`TYPES`; None if the choices have several types."""
+        if self.choices is None:
+            return int if self.whole else float
+        found = {type(np.asarray(choice).item()) for choice in self.choices}
+        return float if found == {int, float} else found.pop() if len(found) == 1 else None
 
     def number(self, value: Any) -> float:
         """Return the number of a value: itself, or its index among the choices.

@@ -1,11 +1,13 @@
 """`space`, `metric`, `methods` and `report`: what is compared, and how."""
 
+import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from ensemble_search.runtime import plugins
+from ensemble_search.runtime import outside, plugins
 from ensemble_search.study.sections.base import (
     Section,
     check_type,
@@ -39,6 +41,8 @@ def problems_of_space(study: "Study") -> Iterator[str]:
     if lines:
         return
     space = plugins.load("spaces", study.space)
+    if outside.holds(Path(inspect.getfile(space))):  # the space of a job is checked when it begins
+        yield from (f"space: {line}" for line in mistakes(_columns, study))
     if study.task and study.task not in space.tasks:
         yield (
             f"space: '{study.space}' has no form for {study.task}, which metric '{study.metric}' "
@@ -51,6 +55,11 @@ def problems_of_space(study: "Study") -> Iterator[str]:
         for name in space.libraries
         if "." in name
     )
+
+
+def _columns(study: "Study") -> list:
+    found = of_study(study)
+    return found.columns if found else []
 
 
 def of_score(metric: str, option: str = "") -> str:
