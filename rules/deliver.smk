@@ -34,7 +34,6 @@ rule deliver:
         labels=ancient(delivered(f"{SPLIT}/test_labels.npy")),
         inputs=ancient(delivered(f"{SPLIT}/inputs.npz")),
         dataset=lambda w: ancient(f"{ROOT}/data/{JOBS.source_key(w.dataset)}/dataset.parquet"),
-        test_file=STUDY.deliver.test if STUDY.deliver and STUDY.deliver.test else [],
     output:
         directory(RESULTS / layout.DELIVERED),
     log:
@@ -54,6 +53,9 @@ rule deliver:
         search=subpath(input.observations, parent=True),
         split=subpath(input.split, parent=True),
         data=subpath(input.dataset, parent=True),
+        # Not an input: Snakemake would treat braces in its name as wildcards, and would not notice
+        # an older file in its place.
+        test=lambda w: JOBS.deliver_test(),
         code=lambda w: JOBS.deliver_code(),
     shell:
         "{PYTHON} {SCRIPTS:q}/deliver.py --search {params.search} --split {params.split}"

@@ -91,6 +91,7 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
         "plugins": {"files": {}},
         "study": {
             "datasets": {"wine": {"sklearn": "wine"}},
+            "deliver": {"method": "RS", "test": "further.csv"},
             "openml": {},
             "budget": {"evaluations": 3, "seconds": None},
             "evaluation": {"replay": "results/other/tables"},
@@ -101,8 +102,10 @@ def test_tables_of_another_study_are_those_of_the_original_folder(tmp_path):
     with pytest.raises(UserError, match=r"evaluation\.replay: there are no tables in '.*tables'"):
         reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
     (tmp_path / "results/other/tables").mkdir(parents=True)
-    study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
+    study, (note,) = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
     assert study["evaluation"] == {"replay": "../../results/other/tables"}
+    assert "deliver" not in study
+    assert note.startswith("deliver: left out")
     made["study"]["tables"] = {"random": 9}
     study, _ = reproduction.study(made, tmp_path, tmp_path / "reproduced/x")
     assert study["evaluation"] == {"replay": "../../results/other/tables"}

@@ -1,6 +1,7 @@
 """A regression, as a user runs it."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from support.checkout import STUDY, Checkout
 
 pytestmark = pytest.mark.slow
 
+TEST = "fur{th}er.csv"  # braces are no wildcards
 REGRESSION = STUDY | {
     "metric": "squared-error",
     "datasets": {"diabetes": {"sklearn": "diabetes"}},
@@ -35,7 +37,7 @@ REGRESSION = STUDY | {
     "surrogates": {
         "names": ["forest-kernel"], "repeats": 1, "sizes": [4], "held_out": 3, "configurations": 7,
     },
-    "deliver": {"method": "DivBO", "rows": "train"},
+    "deliver": {"method": "DivBO", "rows": "train", "test": TEST},
 }  # fmt: skip
 AUC = {"type": "selection", "metric": "auc"}
 SPLIT = "splits/diabetes/fixed"
@@ -45,6 +47,8 @@ SEARCH = "searches/diabetes/random/0"
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Checkout:
     result = Checkout(tmp_path_factory.mktemp("regression"))
+    frame = load_diabetes(as_frame=True).frame
+    frame.head(60).to_csv(result.folder / TEST, index=False)
     result.run(REGRESSION)
     return result
 
@@ -77,6 +81,20 @@ def test_the_delivered_ensemble_predicts_in_the_unit_of_the_target(made):
     test = [int(np.flatnonzero((features == row).all(axis=1))[0]) for row in inputs["X_test"]]
     assert np.mean(((found[test] - mean) / std - labels) ** 2) == pytest.approx(final)
     assert 0 < model.score(frame.data, frame.target) < 1
+
+
+def test_the_delivered_ensemble_is_tested_on_the_file_of_test_rows(made):
+    """Again if another file takes its place, even an older one."""
+    card = json.loads((made.folder / "results/tiny/delivered/diabetes/DivBO/card.json").read_text())
+    assert card["cautions"][0].startswith("60 of the 60 test rows are also in the table")
+    file, why = made.folder / TEST, ("why", "--study", "study.yaml")
+    text = file.read_text()
+    assert made.script(*why).stdout.startswith("Nothing would be made")
+    file.write_text("".join(text.splitlines(keepends=True)[:40]))
+    os.utime(file, (10**9, 10**9))
+    assert "1 x its settings changed: deliver.test: " in made.script(*why).stdout
+    file.write_text(text)
+    assert made.script(*why).stdout.startswith("Nothing would be made")
 
 
 def test_targets_are_those_of_the_data(made):

@@ -20,6 +20,7 @@ from ensemble_search.results import layout, readers
 from ensemble_search.runtime import outside, plugins
 from ensemble_search.runtime.code_version import code_version, files_outside
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.files import md5
 from ensemble_search.search import fingerprint
 from ensemble_search.study import model as studies
 from ensemble_search.study.model import Study
@@ -227,6 +228,12 @@ class Jobs:
                 "about": about,
             }
         )
+
+    def deliver_test(self) -> str:
+        """Identify the content of the file with further test rows; empty without one."""
+        assert self.study.deliver is not None
+        file = self.study.deliver.test
+        return _json({"deliver.test": md5(file)}) if file and Path(file).is_file() else ""
 
     def deliver_code(self) -> str:
         """Version of the code of a delivery."""

@@ -166,12 +166,14 @@ def study(made: Mapping[str, Any], home: Path, folder: Path) -> tuple[dict[str, 
     """Create the study of a manifest, to rerun it.
 
     ``home`` and ``folder`` are the folders in which the study ran, to which paths of data are
-    relative, and is rerun. Returns the study with all defaults and without ``extends`` (it
-    recomputes shared searches), and necessary changes, one line each. UserError if a data file is
-    missing, or is outside ``home`` and its MD5 is not the manifest's.
+    relative, and is rerun. Returns the study with all defaults, without ``deliver`` and ``extends``
+    (it recomputes shared searches), and necessary changes, one line each. UserError if a data file
+    is missing, or is outside ``home`` and its MD5 is not the manifest's.
     """
     content, notes = dict(made["study"]), []
     content.pop("extends", None)
+    if content.pop("deliver", None):
+        notes.append("deliver: left out; no table depends on the delivered ensemble")
     content["plugins"] = [PLUGINS] if made["plugins"]["files"] else []
     content["datasets"] = {}
     for name, source in made["study"]["datasets"].items():
