@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ensemble_search.data import normalise, prepare, readings, rows, sources, table_files
+from ensemble_search.data import cells, normalise, prepare, readings, rows, sources, table_files
 from ensemble_search.data.cells import DAYS, FROM_BOOLEANS
 from ensemble_search.data.preparation import Categories, Numbers, Preparation
 from ensemble_search.data.sources import Raw
@@ -264,6 +264,40 @@ def test_whole_numbers_beyond_the_precision_of_floats_are_different_categories(t
         found, notes = prepared.transform({"a": new})
         assert found.argmax(axis=1).tolist() == [0, 1, 2, 1]
         assert notes == []
+    other = 2**53 + 3  # as a float, 2**53 + 4
+    for read in (cells.FROM_NUMBERS, None):
+        column = Categories("a", [str(other - 1), str(other + 1)], [], str(other + 1), read)
+        prepared = Preparation([column], ["a"])
+        for new in ([str(other)], [other], np.array([other])):
+            found, notes = prepared.transform({"a": new})
+            assert found.tolist() == [[0, 0]]
+            assert str(other) in notes[0]
+        assert prepared.transform({"a": [float(other + 1)]})[0].tolist() == [[0, 1]]
+        code = Categories("a", ["1", f"0{other}"], [], "1", read)
+        assert Preparation([code], ["a"]).transform({"a": [other]})[0].tolist() == [[0, 1]]
+
+
+def test_more_features_than_memory_are_an_error(monkeypatch):
+    monkeypatch.setattr(prepare, "MOST_VALUES", 300)
+    n = 60
+    frame = pd.DataFrame({"x": range(n), "city": [f"c{i % 12}" for i in range(n)]})
+    frame["y"] = ["a", "b"] * (n // 2)
+    made = normalise.normalise(Raw(frame, "y", "made", {}))
+    with pytest.raises(UserError) as caught:
+        prepare.make_split(*made, SPLIT)
+    assert str(caught.value) == (
+        "60 rows of 13 features are too many: at most 300 values; column 'city' makes 12 features: "
+        "leave it out (columns: {drop: [city]}), read it as text (columns: {text: [city]}), or "
+        "take a part of the rows"
+    )
+
+
+@pytest.mark.parametrize("groups", [["b", "a", "é", "B"], [10, 9, 2, -1], [1.5, 1e300, 10.0, 2.0]])
+def test_groups_are_numbered_in_the_order_of_their_texts(groups):
+    """Also if one is long: no array is as wide as that for every row."""
+    values = pd.Series(groups * 3)
+    expected = np.unique(values.to_numpy(dtype=str), return_inverse=True)[1]
+    assert prepare._of_rows(values, "group").tolist() == expected.tolist()
 
 
 def test_the_very_rows_of_training_get_the_same_features_from_frames_and_text(tmp_path):

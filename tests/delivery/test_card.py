@@ -438,12 +438,18 @@ def test_importance_is_that_of_the_probabilities_that_are_used():
     assert calibrated == roots
 
 
-def test_importance_of_wide_tables_takes_fewer_rows():
+def test_importance_of_wide_tables_takes_fewer_rows_and_columns():
+    """Of 200 columns the 100 most correlated with the first, which is predicted."""
     X = np.random.default_rng(0).random((1000, 200))
+    X[:, 150:] += X[:, :1]
+    X[:, 199] = 7.0
     ensemble = Columns(X)
     found = measures.importance(ensemble, np.asarray, X, X[:, :1].ravel(), SQUARED_ERROR, 0)
     assert found[0]["column"] == "0"
-    assert ensemble.predicted == measures.FEWEST * (measures.REPEATS * 200 + 1)
+    assert ensemble.predicted == measures.FEWEST * (measures.REPEATS * 100 + 1)
+    assert len(found) == measures.MOST_COLUMNS == 100
+    assert {"0", *map(str, range(150, 199))} <= {row["column"] for row in found}
+    assert "199" not in {row["column"] for row in found}
 
 
 class Columns:

@@ -36,6 +36,9 @@ INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 #: Larger numbers are treated as missing: scikit-learn's trees work in single precision and reject
 #: them.
 LARGEST = float(np.finfo(np.float32).max)
+#: Floats hold every integer below this.
+EXACT = 2**53
+INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 
 
 def days(dates: np.ndarray) -> np.ndarray:
@@ -145,8 +148,12 @@ def written(value: Any, read: str | None) -> str | None:
     """Write a value, which is not missing, as text; None for numbers that are too large."""
     found = number(value, None) if read == FROM_NUMBERS else None
     if found is not None:
+        if not abs(found) <= LARGEST:
+            return None
+        if isinstance(value, str) and abs(found) >= EXACT and INTEGER.fullmatch(value.strip()):
+            return word(int(value))  # a float would be another number
         whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-        return word(value if whole else found) if abs(found) <= LARGEST else None
+        return word(value if whole else found)
     found = truth(value) if read == FROM_BOOLEANS else None
     if found is not None:
         return str(bool(found))

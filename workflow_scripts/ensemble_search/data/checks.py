@@ -67,7 +67,7 @@ def notes(
         if classes
         else target.rank().to_numpy("float64")
     )
-    most = max(ROWS, CELLS // len(described["columns"]))
+    most = max(ROWS, CELLS // max(len(described["columns"]), len(described["classes"])))
     own = train[:most]
     found, hashes, alike = [*_rare(described["classes"], metric)], _hashes(target), 1.0
     found += _same_names([described["target"], *described["columns"]])

@@ -550,7 +550,7 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
             alike = [word for word in known or () if word.lower() == str(cell).lower()]
             value = alike[0] if unknown and len(alike) == 1 else value
         elif unknown and number:
-            value = by_number.get(cell, value)
+            value = by_number.get(_key(cell), value)
         if value is None and isinstance(cell, str) and column.kind in PARSED:
             missing |= cells.is_placeholder(cell)  # as in the training rows
         if value is None and not missing:
@@ -565,17 +565,26 @@ def _each(column: Column, values: list[Any], notes: _Notes) -> np.ndarray:
     return np.array(found, dtype)[np.array(rows, dtype=int)]
 
 
-def _by_number(words: set[str]) -> dict[float, str]:
+def _by_number(words: set[str]) -> dict[Any, str]:
     """Return the words that are numbers, by number, unless several words have the same number.
 
-    pandas may read parts of such a column as numbers: the code 01234 as 1234.
+    pandas may read parts of such a column as numbers: the code 01234 as 1234. Integers that floats
+    do not hold have a :func:`_key` of their own.
     """
-    found: dict[float, list[str]] = {}
+    found: dict[Any, list[str]] = {}
     for own in words:
         number = readings.number(own, readings.PLAIN)
         if number is not None:
             found.setdefault(number, []).append(own)
+            if abs(number) >= cells.EXACT and cells.INTEGER.fullmatch(own):
+                found.setdefault(_key(int(own)), []).append(own)
     return {number: alike[0] for number, alike in found.items() if len(alike) == 1}
+
+
+def _key(cell: Any) -> Any:
+    """Return the key of a number: itself, or (integer,) if floats do not distinguish it."""
+    whole = isinstance(cell, numbers.Integral) and abs(int(cell)) >= cells.EXACT
+    return (int(cell),) if whole else cell
 
 
 def _how_to_write(column: Column) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ensemble_search.data import checks, readings
+from ensemble_search.data import checks, readings, roles
 from ensemble_search.data.cells import is_missing
 from ensemble_search.data.preparation import (
     DATE_PARTS,
@@ -42,6 +42,8 @@ MIN_VARIANCE = 1e-7
 MAX_CODES = 50
 #: Maximum distance of a target from the mean, in standard deviations: losses are stored as float32.
 FARTHEST = 1e15
+#: Maximum number of rows times features, in all parts: 8 GB.
+MOST_VALUES = 10**9
 #: How a column divides the rows, by its role.
 DIVIDED = {
     "group": "rows with the same '{column}' stay together: training and test rows share no value",
@@ -247,7 +249,9 @@ def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
     if role == "part":
         return np.array([PARTS.index(part) for part in values])
     if role == "group":
-        return np.unique(values.to_numpy(dtype=str), return_inverse=True)[1]
+        import pandas as pd
+
+        return pd.factorize(values.astype(str), sort=True)[0]
     if values.dtype.kind == "M":
         return values.to_numpy("datetime64[us]").astype(np.int64)
     return values.to_numpy("float64")
@@ -330,9 +334,10 @@ def prepare(
     Raises
     ------
     UserError
-        If no column is left.
+        If no column is left, or there are more than :data:`MOST_VALUES` values.
     """
     preparation, dropped = fit(parts["train"], kinds, asked, read)
+    _check_size(preparation, sum(map(len, parts.values())))
     taken = {column.name: column.kind for column in preparation.columns}
 
     def values(rows: "pd.DataFrame | _Rows", name: str) -> np.ndarray:
@@ -340,6 +345,19 @@ def prepare(
 
     X = {part: preparation.write(partial(values, rows), len(rows)) for part, rows in parts.items()}
     return X, preparation, dropped
+
+
+def _check_size(preparation: Preparation, rows: int) -> None:
+    """Reject data that would not fit into memory, which takes many categories."""
+    if rows * len(preparation.features) <= MOST_VALUES:
+        return
+    widest = max(preparation.columns, key=lambda column: len(column.features))
+    raise UserError(
+        f"{rows:,} rows of {len(preparation.features):,} features are too many: at most "
+        f"{MOST_VALUES:,} values; column '{widest.name}' makes {len(widest.features):,} features: "
+        f"leave it out ({roles.written('drop', widest.name)}), read it as text "
+        f"({roles.written('text', widest.name)}), or take a part of the rows"
+    )
 
 
 def fit(

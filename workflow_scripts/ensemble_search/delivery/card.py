@@ -537,6 +537,11 @@ def _columns(tested: Tested) -> Part:
         f"column are shuffled, on up to {measures.ROWS} test rows (mean and standard deviation "
         f"of {measures.REPEATS} shuffles). Redundant columns share their importance."
     ]
+    if (columns := len(ensemble.preparation.places())) > len(found):
+        said[0] += (
+            f" Of the {columns:,} columns, only the {len(found)} that are most correlated with the "
+            "predictions are measured."
+        )
     if not tested.unseen:
         said[0] += (
             " The members were also fitted on these rows, so columns that distinguish rows seem "

@@ -28,8 +28,9 @@ OF_POSITIVES = ("1 - F1", "1 - average precision")
 #: Rows, and repeats of each permutation, for the importance of columns.
 ROWS, REPEATS = 500, 3
 #: Maximum number of rows to predict for importance, which is why tables with more than 20 columns
-#: use fewer rows, and the minimum number of rows used.
+#: use fewer rows; the minimum number of rows used; and the maximum number of columns.
 IN_ALL, FEWEST = 30_000, 100
+MOST_COLUMNS = IN_ALL // (REPEATS * FEWEST)
 #: Maximum number of rows and values for the mean prediction by a column's value.
 SOME, VALUES = 200, 12
 #: Number of rows by which the words of a text are chosen.
@@ -345,8 +346,10 @@ def importance(
 
     ``as_used`` turns predictions as stored into those that the metric is to see.
     All features made from a column are shuffled together, on at most ``ROWS`` rows, fewer in wide
-    tables. Classes have equally many of these rows, if possible, weighted by their share of all
-    rows. Returns, by decreasing importance: ``column``, ``rise`` of the loss (mean over
+    tables. Of more than ``MOST_COLUMNS`` columns, only those are measured whose features have the
+    largest absolute correlations with predictions on these rows. Classes have equally many of these
+    rows, if possible, weighted by their share of all rows. Returns, by decreasing importance:
+    ``column``, ``rise`` of the loss (mean over
     ``REPEATS``) and ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
@@ -364,20 +367,41 @@ def importance(
         metric = metric.on(rows)
     X, labels = X[rows], labels[rows]
 
-    def losses(features: np.ndarray) -> np.ndarray:
-        found = as_used(ensemble.combine(ensemble.member_predictions(features)))
-        parts = np.split(found, len(found) // len(X))
-        return np.array([metric.loss(labels, each) for each in parts])
+    def predict(features: np.ndarray) -> np.ndarray:
+        return as_used(ensemble.combine(ensemble.member_predictions(features)))
 
-    usual, found = losses(X).item(), []
-    for name, places in columns.items():
+    predictions, found = predict(X), []
+    usual = metric.loss(labels, predictions)
+    for name, places in _related(columns, X, predictions).items():
         shuffled = np.tile(X, (REPEATS, 1, 1))
         for repeat in shuffled:
             repeat[:, places] = X[rng.permutation(len(X))][:, places]
-        rises = losses(shuffled.reshape(-1, X.shape[1])) - usual
+        parts = np.split(predict(shuffled.reshape(-1, X.shape[1])), REPEATS)
+        rises = [metric.loss(labels, each) - usual for each in parts]
         rise, spread = float(np.mean(rises)), float(np.std(rises))
         found.append({"column": name, "rise": rise, "spread": spread})
     return sorted(found, key=lambda row: -row["rise"])
+
+
+def _related(
+    columns: Mapping[str, Sequence[int]], X: np.ndarray, predictions: np.ndarray
+) -> Mapping[str, Sequence[int]]:
+    """Return the ``MOST_COLUMNS`` columns that are most correlated with predictions; ties: first.
+
+    ``columns`` has the places of each column's features in X.
+    """
+    if len(columns) <= MOST_COLUMNS:
+        return columns
+
+    def standardised(values: np.ndarray) -> np.ndarray:
+        values = values - values.mean(axis=0)
+        scale = np.linalg.norm(values, axis=0)
+        return values / np.where(scale > 0, scale, 1)
+
+    strength = np.abs(standardised(X).T @ standardised(predictions)).max(axis=1)
+    strengths = [strength[places].max().round(6) for places in columns.values()]
+    used = set(np.argsort(np.negative(strengths), kind="stable")[:MOST_COLUMNS].tolist())
+    return {name: own for i, (name, own) in enumerate(columns.items()) if i in used}
 
 
 def dependence(

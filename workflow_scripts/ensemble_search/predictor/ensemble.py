@@ -8,6 +8,7 @@ import importlib.metadata
 import math
 import shutil
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from numbers import Real
 from pathlib import Path, PurePosixPath
@@ -352,7 +353,8 @@ class _Delivered:
         -------
         rows
             By decreasing importance: ``column``, ``rise`` of the loss when its values are shuffled,
-            in the card's unit, and ``spread``, the standard deviation over shuffles.
+            in the card's unit, and ``spread``, the standard deviation over shuffles. Of more than
+            100 columns, only those most correlated with the predictions.
 
         Raises
         ------
@@ -417,8 +419,9 @@ class _Delivered:
 
     def _columns(self, X: Any) -> Mapping[str, Any]:
         if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+            counts = Counter(map(str, X.columns))
             for name in self.preparation.names:
-                if sum(str(other) == name for other in X.columns) > 1:
+                if counts[name] > 1:
                     raise InvalidRows(f"there are two columns called '{name}'; rename one")
             given = {str(name): X.iloc[:, i].to_numpy() for i, name in enumerate(X.columns)}
             found = matching(self.preparation.names, [*given])
