@@ -25,7 +25,6 @@ from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check, reading
 from ensemble_search.runtime.names import CLASSIFICATION, GIVEN
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
-from ensemble_search.study.sections.split import Split, drawn
 
 if TYPE_CHECKING:
     from ensemble_search.analysis.ranks import Comparison
@@ -287,13 +286,9 @@ def _datasets(study: dict[str, Any], results: Path, attempt) -> pd.DataFrame:
 
 def _split(study: Mapping[str, Any], dataset: str, name: str, folder: Path) -> dict[str, float]:
     found = readers.split(folder)
-    if reason := outdated.split(found, _drawn(study, dataset, name)):
+    if reason := outdated.split(found, layout.drawn(study, dataset, name)):
         raise Outdated(reason)
     return split_summary(found)
-
-
-def _drawn(study: Mapping[str, Any], dataset: str, name: str) -> dict[str, Any]:
-    return drawn(Split(**study["split"]), name, study.get("train_rows", {}).get(dataset))
 
 
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
@@ -352,7 +347,7 @@ def _manifest(
     if not reason:
         with suppress(Unusable):  # listed as such
             found = readers.split(split)
-            reason = outdated.split(found, _drawn(study, of["dataset"], split.name), manifest)
+            reason = outdated.split(found, layout.drawn(study, of["dataset"], split.name), manifest)
     if reason:
         raise Outdated(reason)
     return manifest

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ensemble_search.study.sections.split import split_name
+from ensemble_search.study.sections import split
+from ensemble_search.study.sections.split import Split
 
 SPLIT = "splits/{dataset}/{split}"
 SEARCH = "searches/{dataset}/{search}/{repeat}"
@@ -61,7 +62,12 @@ def splits(study: Mapping[str, Any]) -> list[str]:
 
 
 def _split(study: Mapping[str, Any], repeat: int) -> str:
-    return split_name((study.get("split") or {}).get("resample", "never"), repeat)
+    return split.split_name((study.get("split") or {}).get("resample", "never"), repeat)
+
+
+def drawn(study: Mapping[str, Any], dataset: str, name: str) -> dict[str, Any]:
+    """Describe how the rows of a split are drawn, for a study as ``Jobs.report`` describes it."""
+    return split.drawn(Split(**study["split"]), name, study.get("train_rows", {}).get(dataset))
 
 
 def configurations(results: Path, study: Mapping[str, Any], dataset: str) -> Path:
