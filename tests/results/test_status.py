@@ -241,8 +241,9 @@ def test_a_search_on_another_table_is_outdated(tmp_path, monkeypatch, key):
     assert outdated.search(with_one, plain, "bo") == f"{said}a table there, none here"
     assert outdated.search(without, study, "bo") == f"{said}none there, {path} here"
     folder.mkdir(parents=True)
-    monkeypatch.setattr(table, "manifest", lambda place: about)
     (folder / "table.json").touch()
+    assert outdated.search(with_one, study, "bo") == "", "a damaged table says nothing"
+    monkeypatch.setattr(table, "manifest", lambda place: about)
     assert outdated.search(with_one, study, "bo") == ""
     about["files"] = {"a": "c"}
     changed = outdated.search(with_one, study, "bo")

@@ -212,6 +212,7 @@ def test_libraries_of_a_space_are_names_of_packages(parts, libraries, says):
         ([True, False], True),
         (["sqrt", 0.5], False),
         ([True, 2], False),
+        ([(100,), (100, 50)], False),
     ],
 )
 def test_choices_of_a_space_have_one_type(parts, choices, right):

@@ -77,9 +77,9 @@ def curves(results: Results) -> pd.DataFrame:
             sizes[kind] = _sizes(results.study["searches"][kind[0]], *kind[1:])
         done[key] = ends(suggest, fit, sizes[kind])
         workers[kind[0]] = max(workers.get(kind[0], 0), *sizes[kind])
-    workers = {m: workers[p["search"]] for m, p in results.study["methods"].items()}
     found = over_time(results, done)
-    return found.assign(workers=found["method"].map(workers))
+    searches = found["method"].map(lambda method: results.study["methods"][method]["search"])
+    return found.assign(workers=searches.map(workers))
 
 
 def fitted(observations: pd.DataFrame) -> dict[tuple, np.ndarray]:

@@ -1,10 +1,12 @@
 """Outdated results: those whose settings differ from the study's current ones."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ensemble_search.evaluation import table
+from ensemble_search.runtime.files import Unusable
 from ensemble_search.search.journal import differences
 from ensemble_search.study.sections.split import split_name
 
@@ -68,8 +70,9 @@ def _tables(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) ->
             lines.append(f"evaluation.{key}: {there} there, {folder or 'none'} here")
         elif folder:
             place = Path(folder, manifest["dataset"], split)
-            if (place / table.MANIFEST).exists() and table.checksum(table.manifest(place)) != used:
-                lines.append(f"evaluation.{key}: the table in '{place}' has changed")
+            with suppress(Unusable):  # missing, or damaged, as the job will report
+                if table.checksum(table.manifest(place)) != used:
+                    lines.append(f"evaluation.{key}: the table in '{place}' has changed")
     return lines
 
 

@@ -83,7 +83,8 @@ class Column:
         """Type of the values, of :data:`TYPES`; None if the choices have several types."""
         if self.choices is None:
             return int if self.whole else float
-        found = {type(np.asarray(choice).item()) for choice in self.choices}
+        plain = (c.item() if isinstance(c, np.generic) else c for c in self.choices)
+        found = {type(choice) for choice in plain}
         return float if found == {int, float} else found.pop() if len(found) == 1 else None
 
     def number(self, value: Any) -> float:
