@@ -5,6 +5,7 @@ import datetime
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -270,10 +271,11 @@ def _places(path: Path, header: list[str], names: list[str], titled: str = "") -
         others = [name for name in header if name not in found.values()]
         near = nearest(missing[0], header, others)
         raise UserError(f"--input: '{path}' has no {columns} {quoted}; {near}")
+    counts, places = Counter(header), {name: place for place, name in enumerate(header)}
     for name in found.values():
-        if header.count(name) > 1:
+        if counts[name] > 1:
             raise UserError(f"--input: '{path}' has two columns called '{name}'; rename one")
-    return [header.index(name) for name in found.values()]
+    return [places[name] for name in found.values()]
 
 
 def matching(names: Sequence[str], given: Sequence[str]) -> dict[str, str]:
