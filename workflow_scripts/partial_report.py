@@ -36,7 +36,8 @@ def main() -> None:
     ended = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                            text=True, check=False)  # fmt: skip
     lines = ended.stderr.splitlines()
-    said = [line for line in lines if line.startswith(("error: ", "note: "))]
+    said = [f"note: {line}" for line in jobs.changed_data()]
+    said += [line for line in lines if line.startswith(("error: ", "note: "))]
     if ended.returncode and len(said) < len(lines):  # such as the traceback of a page
         log = results / "logs/partial-report.log"
         with atomic(log) as temporary:

@@ -17,7 +17,7 @@ import pytest
 from ensemble_search.evaluation import table
 from ensemble_search.jobs import Jobs
 from ensemble_search.results import job_logs, outdated, states, status
-from ensemble_search.runtime import slurm
+from ensemble_search.runtime import files, slurm
 from ensemble_search.runtime.locks import lock
 from ensemble_search.search import progress as progress_module
 from ensemble_search.search.budget import Budget
@@ -456,6 +456,58 @@ def test_divisions_wait_for_their_search(stacked):
     job.output.touch()
     assert states.job_state(job, (), {}) == "done"
     assert states.job_state(job, [job.wildcards], {}) == "waiting"
+
+
+def test_ensembles_and_tables_made_with_other_settings_are_outdated(stacked):
+    content = stacked.study.model_dump(mode="json", exclude_none=True)
+    content["tables"] = {"random": 30}
+    root = Path("results/s")
+
+    def found(**change):
+        jobs = Jobs(model.check(content | change))
+        return {
+            job.kind: states.job_state(job, (), {})
+            for job in states.jobs_after_searches(jobs)
+            if "stacking" not in job.wildcards
+        }
+
+    folder = root / "ensembles/wine/random/best/0"
+    made_results.write_ensemble(folder, [0.2], [0.2], settings={"type": "best"})
+    made_results.write_split(root, "wine")
+    shard = made_results.search_manifest(budget={"evaluations": 30})
+    whole = model.check(content).model_dump(mode="json")
+    files.write_json(
+        root / "shards/wine/fixed/0/search.json",
+        shard | {key: whole[key] for key in ("space", "metric", "limits", "seed")},
+    )
+    (root / "tables/wine/fixed").mkdir(parents=True)
+    (root / "tables/wine/fixed/table.json").touch()
+    done = dict.fromkeys(("ensemble", "part of tables", "table"), "done")
+    old = {"part of tables": "outdated", "table": "outdated"}
+    assert found() == done
+    assert found(tables={"random": 31}) == done | old
+    assert found(seed=5) == done | old
+    assert found(split={"seed": 7}) == done | old
+    assert found(ensembles=content["ensembles"] | {"best": {"type": "selection"}}) == done | {
+        "ensemble": "outdated"
+    }
+
+
+def test_changed_data_are_named_in_the_status(tmp_path, monkeypatch, loaded):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text("x,y\n1,a\n2,b\n")
+    content = loaded.model_dump(mode="json", exclude_none=True)
+    jobs = Jobs(model.check(content | {"datasets": {"m": {"file": "mine.csv", "target": "y"}}}))
+    assert not any("DATA" in line for line in status.report(jobs)[0])
+    (key,) = jobs.sources
+    facts = {"name": "m", "source": {}, "version": None, "md5": "0" * 32, "checksum": "0" * 64}
+    facts |= {"rows": 2, "features": 1, "target": "y", "columns": {}, "classes": {}}
+    files.write_json(Path("results/data") / key / "dataset.json", facts)
+    Path("results/s/report").mkdir(parents=True)
+    Path("results/s/report/index.html").touch()
+    *_, note, page = status.report(jobs)[0]
+    assert note.startswith("note: DATA CHANGED: 'mine.csv' has changed")
+    assert page.endswith("(of an earlier state)")
 
 
 def test_tables_are_named_in_the_status(stacked):

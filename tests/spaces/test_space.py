@@ -682,6 +682,18 @@ def test_unsupported_hyperparameters_are_rejected():
         Odd().sample(1, np.random.default_rng(0))
 
 
+def test_integers_that_floats_do_not_hold_are_rejected():
+    class Wide(Made):
+        def define(self):
+            return ConfigurationSpace([Integer("k", (0, self.most))])
+
+    Wide.most = 2**53 - 1
+    assert Wide().columns[0].upper == 2**53 - 1
+    Wide.most = 2**53
+    with pytest.raises(UserError, match="'k': integers beyond 2\\^53 are not supported"):
+        Wide().columns[0]
+
+
 def test_results_store_integers_beside_floats_as_floats():
     class Leaf(Made):
         def define(self):

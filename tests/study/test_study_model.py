@@ -809,3 +809,6 @@ def test_a_file_of_data_is_looked_for_beside_the_study_too(tmp_path, monkeypatch
         found = model.load("studies/mine.yaml").datasets["mine"]
         where = "studies/" if folder == "studies" else ""
         assert (found.file, found.test) == (f"{where}mine.csv", f"{where}test.csv")
+        path.write_text(yaml.safe_dump(GOOD | {"deliver": {"method": "RS", "test": "test.csv"}}))
+        assert model.load("studies/mine.yaml").deliver.test == f"{where}test.csv"
+        path.write_text(yaml.safe_dump(changed("datasets", {"mine": source})))

@@ -112,6 +112,11 @@ class Jobs:
             return ""
         return _json({"content": content(source, self.root / "data" / key)})
 
+    def changed_data(self) -> list[str]:
+        """Name the files that are not those that the data were read from, one line each."""
+        sources = {key: d.source for key, d in self.sources.items()}
+        return [f"DATA CHANGED: {line}" for line in changed_files(sources, self.root / "data")]
+
     def split(self, dataset: str, name: str) -> str:
         """Describe how the split ``fixed`` or ``repeat-<r>`` of a data set is made."""
         return _json(self.study.drawn(dataset, name))
@@ -492,9 +497,7 @@ def notes(jobs: Jobs) -> list[str]:
 
     Parts that a study inherits may be unused.
     """
-    sources = {key: d.source for key, d in jobs.sources.items()}
-    lines = [f"DATA CHANGED: {line}" for line in changed_files(sources, jobs.root / "data")]
-    study, extended = jobs.study, jobs.extended
+    lines, study, extended = jobs.changed_data(), jobs.study, jobs.extended
     for section, used in (("searches", study.searched), ("ensembles", study.used("ensemble"))):
         inherited = getattr(extended.study, section) if extended else ()
         unused = [n for n in getattr(study, section) if n not in used and n not in inherited]

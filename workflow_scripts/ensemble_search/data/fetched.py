@@ -87,13 +87,13 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
 
 
 def stamps(source: Mapping[str, Any]) -> list[list[int]]:
-    """Return the time of the last change, in ns, and the size of each local file of a source.
+    """Return when each local file of a source and its entry last changed, in ns, and its size.
 
-    Empty if that cannot be read.
+    The time of the file alone can be that of another file. Empty if they cannot be read.
     """
     with suppress(OSError):
         found = [path.stat() for path in local_files(source)]
-        return [[stat.st_mtime_ns, stat.st_size] for stat in found]
+        return [[stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size] for stat in found]
     return []
 
 

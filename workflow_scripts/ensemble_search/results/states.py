@@ -1,8 +1,9 @@
 """Progress of a study's jobs, from their results, journals, logs and SLURM's queue."""
 
+import json
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -116,6 +117,8 @@ class AfterSearches(NamedTuple):
     output: Path
     log: Path
     checkpoints: Path | None = None  #: folder of its journals, if it keeps any
+    #: Whether its results, if it has some, were made with other settings.
+    outdated: Callable[[], bool] = bool
 
     @property
     def comment(self) -> str:
@@ -129,7 +132,11 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
     """List the jobs of a study that are not searches, such as ensembles and divisions."""
     study, root = jobs.study, Path("results") / jobs.study.study
 
-    def job(kind, rule, pattern, file, checkpoints=None, log=None, **fields) -> AfterSearches:
+    settings = study.model_dump(mode="json")
+
+    def job(
+        kind, rule, pattern, file, checkpoints=None, log=None, outdated=bool, **fields
+    ) -> AfterSearches:
         return AfterSearches(
             kind,
             rule,
@@ -137,6 +144,7 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             layout.path(root, pattern, **fields) / file,
             layout.path(root, log or layout.log(rule, pattern), **fields),
             checkpoints and layout.path(root, checkpoints, **fields),
+            outdated,
         )
 
     pairs = dict.fromkeys((m.search, m.ensemble) for m in study.methods.values())
@@ -149,7 +157,9 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             log = layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE)
             log = log.replace("{tens}", layout.tens(repeat))
             rule = replay_rule("replayed_ensemble", study, repeat)
-        yield job("ensemble", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, **run)
+        folder = layout.path(root, layout.ENSEMBLE, **run)
+        old = partial(_old_ensemble, settings, ensemble, folder)
+        yield job("ensemble", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, old, **run)
     for dataset, search, repeat in searches(study) if study.divisions else ():
         if search not in study.used("search"):
             continue  # only tables have its evaluations
@@ -157,10 +167,12 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
         yield job("set of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", **run)
     for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
-        for shard in jobs.shards:
+        shards = [partial(_old_shard, jobs, root, dataset, split, shard) for shard in jobs.shards]
+        for shard, old in enumerate(shards):
             places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS
-            yield job("part of tables", "shard", *places, **run, shard=shard)
-        yield job("table", "table", layout.TABLE, "table.json", **run)
+            yield job("part of tables", "shard", *places, outdated=old, **run, shard=shard)
+        old = partial(_any, shards)
+        yield job("table", "table", layout.TABLE, "table.json", outdated=old, **run)
     if section := study.surrogates:
         datasets = section.datasets or list(study.datasets)
         for dataset in datasets if not (study.tables or study.evaluation.replay) else ():
@@ -175,6 +187,26 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
     for dataset in study.datasets if study.autogluon else ():
         place = layout.AUTOGLUON, "scores.json"
         yield job("run of AutoGluon", "autogluon", *place, dataset=dataset)
+
+
+def _old_ensemble(study: Mapping[str, Any], name: str, folder: Path) -> bool:
+    made = (_read(readers.ensemble, folder, []) or {}).get("settings")
+    return bool(made and outdated.ensemble(made, study, name))
+
+
+def _old_shard(jobs: "Jobs", root: Path, dataset: str, name: str, shard: int) -> bool:
+    """Whether a part of a table is of another split, or has other settings or another size."""
+    run = {"dataset": dataset, "split": name}
+    made = _read(readers.search, layout.path(root, layout.SHARD, **run, shard=shard), [])
+    split = _read(readers.split, layout.path(root, layout.SPLIT, **run), [])
+    now = json.loads(jobs.shard(dataset, shard))
+    other = made and any(made[key] != now[key] for key in (*outdated.SHARED, "budget"))
+    drawn = jobs.study.drawn(dataset, name)
+    return bool(other or (made and split and outdated.split(split, drawn, made)))
+
+
+def _any(checks: Iterable[Callable[[], bool]]) -> bool:
+    return any(check() for check in checks)
 
 
 def job_state(
@@ -194,7 +226,7 @@ def job_state(
     if of_searches and (*job.wildcards[:2], job.wildcards[-1]) in unfinished:
         return "waiting"
     if job.output.exists():
-        return "done"
+        return "outdated" if job.outdated() else "done"
     if job_logs.reason(job.log):
         return "failed"
     return "stopped" if journals else "waiting"

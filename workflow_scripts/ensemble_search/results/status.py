@@ -63,10 +63,12 @@ def report(jobs: "Jobs") -> tuple[list[str], list[str]]:
     if shared := [home for home in homes.values() if home != study.study]:
         count = number_of(len(shared), "search")
         lines.append(f"Shared with the study '{shared[0]}', in its folder: {count}")
+    changed = [f"note: {line}" for line in jobs.changed_data()]
+    lines += changed
     root = Path("results") / study.study
     page, log = root / "report" / "index.html", root / "logs/report.log"
     if page.exists():
-        earlier = unfinished or any(state != "done" for _, state in others)
+        earlier = unfinished or changed or any(state != "done" for _, state in others)
         lines.append(f"Report: {page}" + (" (of an earlier state)" if earlier else ""))
     elif reason := job_logs.reason(log):
         lines.append(f"Report: failed: {reason}; see {log}")

@@ -44,7 +44,8 @@ class Column:
         ------
         UserError
             If it is neither a uniform ``Float``, ``Integer`` or ``Categorical`` nor an ``Ordinal``,
-            or has choices of several types; integers and floats may be mixed.
+            or has choices of several types (integers and floats may be mixed), or integers from
+            2^53 on.
         """
         from ConfigSpace import (
             CategoricalHyperparameter,
@@ -57,6 +58,11 @@ class Column:
         if isinstance(hyperparameter, UniformFloatHyperparameter | UniformIntegerHyperparameter):
             whole = isinstance(hyperparameter, UniformIntegerHyperparameter)
             lower, upper = float(hyperparameter.lower), float(hyperparameter.upper)
+            if whole and max(-lower, upper) >= 2**53:
+                raise UserError(
+                    f"hyperparameter '{name}': integers beyond 2^53 are not supported; lower its "
+                    "bounds"
+                )
             column = cls(name, lower, upper, bool(hyperparameter.log), whole, False, None)
         elif isinstance(hyperparameter, CategoricalHyperparameter | OrdinalHyperparameter):
             categorical = isinstance(hyperparameter, CategoricalHyperparameter)

@@ -104,6 +104,8 @@ def _located(content: dict[str, Any], path: Path) -> dict[str, Any]:
     content = dict(content)  # if anything is wrong in it, the model reports that
     if isinstance(content.get(FOLDERS), list):
         content[FOLDERS] = [beside(folder) for folder in content[FOLDERS]]
+    if "deliver" in content:
+        content["deliver"] = found(content["deliver"])
     if isinstance(content.get("datasets"), dict):
         content["datasets"] = {name: found(own) for name, own in content["datasets"].items()}
     return content

@@ -45,7 +45,9 @@ class Deliver(Section):
         description="rows to refit its pipelines on: `train`, `train+validation` or `all`",
     )
     test: str | None = Field(
-        None, description="file with further test rows for the card, with the columns of the table"
+        None,
+        description="file with further test rows for the card, with the columns of the table; "
+        "found as `file` of a data set",
     )
     limits: DeliveryLimits = DeliveryLimits()
     calibrate: bool = Field(
