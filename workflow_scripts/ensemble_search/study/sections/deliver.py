@@ -47,7 +47,7 @@ class Deliver(Section):
     test: str | None = Field(
         None,
         description="file with further test rows for the card, with the columns of the table; "
-        "found as `file` of a data set",
+        "looked for where the `file` of a data set is",
     )
     limits: DeliveryLimits = DeliveryLimits()
     calibrate: bool = Field(
