@@ -294,7 +294,6 @@ def test_more_features_than_memory_are_an_error(monkeypatch):
 
 @pytest.mark.parametrize("groups", [["b", "a", "é", "B"], [10, 9, 2, -1], [1.5, 1e300, 10.0, 2.0]])
 def test_groups_are_numbered_in_the_order_of_their_texts(groups):
-    """Also if one is long: no array is as wide as that for every row."""
     values = pd.Series(groups * 3)
     expected = np.unique(values.to_numpy(dtype=str), return_inverse=True)[1]
     assert prepare._of_rows(values, "group").tolist() == expected.tolist()

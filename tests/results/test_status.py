@@ -474,7 +474,7 @@ def test_ensembles_and_tables_made_with_other_settings_are_outdated(stacked):
     folder = root / "ensembles/wine/random/best/0"
     made_results.write_ensemble(folder, [0.2], [0.2], settings={"type": "best"})
     made_results.write_split(root, "wine")
-    shard = made_results.search_manifest(budget={"evaluations": 30})
+    shard = made_results.search_manifest(dataset="wine", budget={"evaluations": 30})
     whole = model.check(content).model_dump(mode="json")
     files.write_json(
         root / "shards/wine/fixed/0/search.json",
@@ -487,6 +487,7 @@ def test_ensembles_and_tables_made_with_other_settings_are_outdated(stacked):
     assert found() == done
     assert found(tables={"random": 31}) == done | old
     assert found(seed=5) == done | old
+    assert found(tables={"random": 15, "fidelities": [0.5, 1.0]}) == done | old  # also 30
     assert found(split={"seed": 7}) == done | old
     assert found(ensembles=content["ensembles"] | {"best": {"type": "selection"}}) == done | {
         "ensemble": "outdated"

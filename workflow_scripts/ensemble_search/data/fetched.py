@@ -87,9 +87,10 @@ def changed_files(sources: Mapping[str, Mapping[str, Any]], folder: Path) -> lis
 
 
 def stamps(source: Mapping[str, Any]) -> list[list[int]]:
-    """Return when each local file of a source and its entry last changed, in ns, and its size.
+    """Return when a source's local files last changed, and their sizes; empty if unreadable.
 
-    The time of the file alone can be that of another file. Empty if they cannot be read.
+    For each: the time of its content, which copies and archives keep; of its content or
+    attributes, which they do not; both in ns; and its bytes.
     """
     with suppress(OSError):
         found = [path.stat() for path in local_files(source)]

@@ -251,6 +251,7 @@ def _of_rows(values: "pd.Series", role: str) -> np.ndarray:
     if role == "group":
         import pandas as pd
 
+        # An array of text would be as wide as the longest one in every row.
         return pd.factorize(values.astype(str), sort=True)[0]
     if values.dtype.kind == "M":
         return values.to_numpy("datetime64[us]").astype(np.int64)

@@ -349,8 +349,7 @@ def importance(
     tables. Of more than ``MOST_COLUMNS`` columns, only those are measured whose features have the
     largest absolute correlations with predictions on these rows. Classes have equally many of these
     rows, if possible, weighted by their share of all rows. Returns, by decreasing importance:
-    ``column``, ``rise`` of the loss (mean over
-    ``REPEATS``) and ``spread`` (standard deviation).
+    ``column``, ``rise`` of the loss (mean over ``REPEATS``) and ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
     columns = ensemble.preparation.places()

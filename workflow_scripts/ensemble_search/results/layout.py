@@ -58,10 +58,11 @@ def path(results: Path, pattern: str, **fields: str | int) -> Path:
 
 def splits(study: Mapping[str, Any]) -> list[str]:
     """Return the folder of every repeat's split, for a study as JSON."""
-    return [_split(study, repeat) for repeat in range(study["repeats"])]
+    return [split_name(study, repeat) for repeat in range(study["repeats"])]
 
 
-def _split(study: Mapping[str, Any], repeat: int) -> str:
+def split_name(study: Mapping[str, Any], repeat: int) -> str:
+    """Return the folder of a repeat's split, for a study as JSON."""
     return split.split_name((study.get("split") or {}).get("resample", "never"), repeat)
 
 
@@ -75,7 +76,7 @@ def configurations(results: Path, study: Mapping[str, Any], dataset: str) -> Pat
 
     They are in the table of the data set's first split, if the study makes tables or is replayed.
     """
-    split = _split(study, 0)
+    split = split_name(study, 0)
     if replay := (study.get("evaluation") or {}).get("replay"):
         return Path(replay) / dataset / split
     pattern = TABLE if study.get("tables") else CONFIGURATIONS
@@ -108,4 +109,4 @@ def split_folder(
 ) -> Path:
     """Return the folder of the split that a search uses; see :func:`home`."""
     own = home(results, study, dataset, search, repeat)
-    return path(own, SPLIT, dataset=dataset, split=_split(study, repeat))
+    return path(own, SPLIT, dataset=dataset, split=split_name(study, repeat))

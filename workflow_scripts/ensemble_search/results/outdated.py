@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from ensemble_search.evaluation import table
+from ensemble_search.results import layout
 from ensemble_search.runtime.files import Unusable
 from ensemble_search.search.journal import differences
-from ensemble_search.study.sections.split import split_name
 
 #: Keys that both a study and a ``search.json`` have, besides the settings of the optimizer.
 SHARED = ("space", "metric", "limits", "seed")
@@ -55,7 +55,7 @@ def search(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> 
 def _tables(manifest: Mapping[str, Any], study: Mapping[str, Any], name: str) -> list[str]:
     """Compare the tables that a search is replayed on, or begins with, by their checksums."""
     section = study.get("evaluation") or {}
-    split = split_name((study.get("split") or {}).get("resample", "never"), manifest["repeat"])
+    split = layout.split_name(study, manifest["repeat"])
     folders = {
         "replay": (section.get("replay"), (manifest.get("table") or {}).get("checksum")),
         "warm_start": (

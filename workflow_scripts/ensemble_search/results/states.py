@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -92,13 +92,15 @@ def search_state(
 
 def _outdated(root: Path, study: Study, manifest: Mapping[str, Any]) -> bool:
     """Whether a search must be repeated; another budget alone does not have this effect."""
-    dataset, name = manifest["dataset"], study.split_name(manifest["repeat"])
+    reason = outdated.search(manifest, study.model_dump(mode="json"), manifest["search"])
+    return bool(reason) or _resplit(root, study, study.split_name(manifest["repeat"]), manifest)
+
+
+def _resplit(root: Path, study: Study, name: str, manifest: Mapping[str, Any]) -> bool:
+    """Whether the split of a ``search.json`` is drawn otherwise now, or has other data."""
+    dataset = manifest["dataset"]
     split = _read(readers.split, layout.path(root, layout.SPLIT, dataset=dataset, split=name), [])
-    drawn = study.drawn(dataset, name)
-    return bool(
-        outdated.search(manifest, study.model_dump(mode="json"), manifest["search"])
-        or (split and outdated.split(split, drawn, manifest))
-    )
+    return bool(split and outdated.split(split, study.drawn(dataset, name), manifest))
 
 
 def replay_rule(rule: str, study: Study, repeat: int) -> str:
@@ -171,8 +173,11 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
         for shard, old in enumerate(shards):
             places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS
             yield job("part of tables", "shard", *places, outdated=old, **run, shard=shard)
-        old = partial(_any, shards)
-        yield job("table", "table", layout.TABLE, "table.json", outdated=old, **run)
+        yield job(
+            *("table", "table", layout.TABLE, "table.json"),
+            outdated=partial(lambda shards: any(old() for old in shards), shards),
+            **run,
+        )
     if section := study.surrogates:
         datasets = section.datasets or list(study.datasets)
         for dataset in datasets if not (study.tables or study.evaluation.replay) else ():
@@ -196,17 +201,14 @@ def _old_ensemble(study: Mapping[str, Any], name: str, folder: Path) -> bool:
 
 def _old_shard(jobs: "Jobs", root: Path, dataset: str, name: str, shard: int) -> bool:
     """Whether a part of a table is of another split, or has other settings or another size."""
-    run = {"dataset": dataset, "split": name}
-    made = _read(readers.search, layout.path(root, layout.SHARD, **run, shard=shard), [])
-    split = _read(readers.split, layout.path(root, layout.SPLIT, **run), [])
+    folder = layout.path(root, layout.SHARD, dataset=dataset, split=name, shard=shard)
+    if (made := _read(readers.search, folder, [])) is None:
+        return False
     now = json.loads(jobs.shard(dataset, shard))
-    other = made and any(made[key] != now[key] for key in (*outdated.SHARED, "budget"))
-    drawn = jobs.study.drawn(dataset, name)
-    return bool(other or (made and split and outdated.split(split, drawn, made)))
-
-
-def _any(checks: Iterable[Callable[[], bool]]) -> bool:
-    return any(check() for check in checks)
+    now["settings"] = now["optimizer"]
+    keys = (*outdated.SHARED, "budget", "settings")
+    other = any(made[key] != now[key] for key in keys)
+    return other or _resplit(root, jobs.study, name, made)
 
 
 def job_state(
