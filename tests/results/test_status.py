@@ -12,11 +12,12 @@ from dataclasses import fields
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
 import pytest
 
 from ensemble_search.evaluation import table
 from ensemble_search.jobs import Jobs
-from ensemble_search.results import job_logs, outdated, states, status
+from ensemble_search.results import job_logs, outdated, readers, states, status
 from ensemble_search.runtime import files, slurm
 from ensemble_search.runtime.locks import lock
 from ensemble_search.search import progress as progress_module
@@ -492,6 +493,68 @@ def test_ensembles_and_tables_made_with_other_settings_are_outdated(stacked):
     assert found(ensembles=content["ensembles"] | {"best": {"type": "selection"}}) == done | {
         "ensemble": "outdated"
     }
+
+
+def test_other_results_made_with_other_settings_are_outdated(stacked):
+    content = stacked.study.model_dump(mode="json", exclude_none=True)
+    section = {"names": ["forest-kernel"], "repeats": 1, "configurations": 110, "sizes": [50]}
+    content["ensembles"] = {"best": {"type": "best"}}
+    content["methods"] = {"one": {"search": "random", "ensemble": "best"}}
+    content |= {"surrogates": section, "spread": {}, "divisions": 5}
+    jobs, root = Jobs(model.check(content)), Path("results/s")
+
+    def found(**change):
+        made = states.jobs_after_searches(Jobs(model.check(content | change)))
+        return {job.kind: states.job_state(job, (), {}) for job in made if job.kind != "ensemble"}
+
+    made_results.write_split(root, "wine")
+    asked = {
+        "set of divisions": (
+            readers.DIVISIONS,
+            lambda dataset, search, repeat: jobs.divisions(search),
+        ),
+        "evaluation of surrogates": (readers.QUALITY, lambda dataset, *name: jobs.surrogate(*name)),
+        "spread of designs": (readers.SPREAD, jobs.spread),
+    }
+    for job in states.jobs_after_searches(jobs):
+        if job.kind == "set of configurations":
+            made = json.loads(jobs.configurations("wine"))
+            made |= {"settings": made.pop("optimizer")}
+            files.write_json(job.output, made_results.search_manifest(**made))
+        elif job.kind in asked:
+            columns, describe = asked[job.kind]
+            table = pa.table({c: pa.array([], kind) for c, kind in columns.items()})
+            job.output.parent.mkdir(parents=True)
+            files.write_parquet(
+                job.output, table, {"ensemble_search.job": describe(*job.wildcards)}
+            )
+
+    def old(**change):
+        return {kind for kind, state in found(**change).items() if state == "outdated"}
+
+    assert {*found().values()} == {"done"}
+    assert old(divisions=6) == {"set of divisions"}
+    assert old(spread={"samples": 7}) == {"spread of designs"}
+    assert old(surrogates=section | {"sizes": [40]}) == {"evaluation of surrogates"}
+    assert old(surrogates=section | {"configurations": 105}) == {
+        "set of configurations",
+        "evaluation of surrogates",
+    }
+    assert old(split={"seed": 7}) == {"set of configurations"}
+    assert old(seed=5) == {*found()} - {"set of divisions"}
+
+
+def test_tables_wait_for_their_searches(stacked):
+    content = stacked.study.model_dump(mode="json", exclude_none=True)
+    content |= {"tables": {"random": 30, "searches": ["random"]}, "repeats": 3}
+    content["split"] = {"resample": "per-repeat"}
+    jobs = states.jobs_after_searches(Jobs(model.check(content)))
+    tables = [job for job in jobs if job.kind == "table"]
+    assert [job.after for job in tables] == [[("wine", "random", n)] for n in range(3)]
+    tables[1].output.parent.mkdir(parents=True)
+    tables[1].output.touch()
+    assert states.job_state(tables[1], [("wine", "random", 0)], {}) == "done"
+    assert states.job_state(tables[1], [("wine", "random", 1)], {}) == "waiting"
 
 
 def test_changed_data_are_named_in_the_status(tmp_path, monkeypatch, loaded):

@@ -441,13 +441,18 @@ def of_jobs(
         except Missing:
             missing.append(f"{file}: not there")
             continue
-        if other := [key for key, value in asked.items() if job.get(key) != value]:
-            missing.append(f"{file}: made with other settings ({', '.join(other)})")
+        if changed := other(job, asked):
+            missing.append(f"{file}: made with other settings ({', '.join(changed)})")
         else:
             tables.append(table.to_pandas().assign(**fields))
     if not tables:
         return pd.DataFrame(columns=columns), missing
     return pd.concat(tables, ignore_index=True), missing
+
+
+def other(job: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """List the keys whose values differ between a stored job and the one ``asked`` for."""
+    return [key for key, value in asked.items() if job.get(key) != value]
 
 
 def _with_errors(path: Path, columns: Mapping[str, str]) -> "pa.Table":

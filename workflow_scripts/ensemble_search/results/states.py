@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -118,9 +118,11 @@ class AfterSearches(NamedTuple):
     #: One of its output files, and its log.
     output: Path
     log: Path
+    #: Searches whose results it reads: data set, search, repeat.
+    after: Sequence[tuple[str, str, int]] = ()
     checkpoints: Path | None = None  #: folder of its journals, if it keeps any
-    #: Whether its results, if it has some, were made with other settings.
-    outdated: Callable[[], bool] = bool
+    #: Whether the results in a folder, if there are any, were made with other settings.
+    outdated: Callable[[Path], bool] = lambda folder: False
 
     @property
     def comment(self) -> str:
@@ -133,20 +135,17 @@ class AfterSearches(NamedTuple):
 def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
     """List the jobs of a study that are not searches, such as ensembles and divisions."""
     study, root = jobs.study, Path("results") / jobs.study.study
-
     settings = study.model_dump(mode="json")
 
-    def job(
-        kind, rule, pattern, file, checkpoints=None, log=None, outdated=bool, **fields
-    ) -> AfterSearches:
+    def job(kind, rule, pattern, file, run, *, checkpoints=None, log=None, **more) -> AfterSearches:
         return AfterSearches(
             kind,
             rule,
-            tuple(fields.values()),
-            layout.path(root, pattern, **fields) / file,
-            layout.path(root, log or layout.log(rule, pattern), **fields),
-            checkpoints and layout.path(root, checkpoints, **fields),
-            outdated,
+            tuple(run.values()),
+            layout.path(root, pattern, **run) / file,
+            layout.path(root, log or layout.log(rule, pattern), **run),
+            checkpoints=checkpoints and layout.path(root, checkpoints, **run),
+            **more,
         )
 
     pairs = dict.fromkeys((m.search, m.ensemble) for m in study.methods.values())
@@ -159,39 +158,70 @@ def jobs_after_searches(jobs: "Jobs") -> Iterator[AfterSearches]:
             log = layout.log("replayed_ensemble", layout.REPLAYED_ENSEMBLE)
             log = log.replace("{tens}", layout.tens(repeat))
             rule = replay_rule("replayed_ensemble", study, repeat)
-        folder = layout.path(root, layout.ENSEMBLE, **run)
-        old = partial(_old_ensemble, settings, ensemble, folder)
-        yield job("ensemble", rule, layout.ENSEMBLE, "scores.parquet", layout.FITS, log, old, **run)
-    for dataset, search, repeat in searches(study) if study.divisions else ():
+        yield job(
+            *("ensemble", rule, layout.ENSEMBLE, "scores.parquet", run),
+            after=[(dataset, search, repeat)],
+            checkpoints=layout.FITS,
+            log=log,
+            outdated=partial(_old_ensemble, settings, ensemble),
+        )
+    for searched in searches(study) if study.divisions else ():
+        dataset, search, repeat = searched
         if search not in study.used("search"):
             continue  # only tables have its evaluations
         run = {"dataset": dataset, "search": search, "repeat": repeat}
-        yield job("set of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", **run)
+        yield job(
+            *("set of divisions", "divisions", layout.DIVISIONS, "divisions.parquet", run),
+            after=[searched],
+            outdated=partial(_other_job, readers.divisions, jobs.divisions(search)),
+        )
+    added = study.tables.searches if study.tables else []
     for dataset, split in product(study.datasets, study.splits) if study.tables else ():
         run = {"dataset": dataset, "split": split}
-        shards = [partial(_old_shard, jobs, root, dataset, split, shard) for shard in jobs.shards]
-        for shard, old in enumerate(shards):
-            places = layout.SHARD, "search.json", layout.SHARD_CHECKPOINTS
-            yield job("part of tables", "shard", *places, outdated=old, **run, shard=shard)
+        shards = []
+        for shard in jobs.shards:
+            shards.append(
+                job(
+                    *("part of tables", "shard", layout.SHARD, "search.json"),
+                    run | {"shard": shard},
+                    checkpoints=layout.SHARD_CHECKPOINTS,
+                    outdated=partial(_old_random, jobs, split, jobs.shard(dataset, shard)),
+                )
+            )
+        yield from shards
+        on_split = [n for n in range(study.repeats) if study.split_name(n) == split]
         yield job(
-            *("table", "table", layout.TABLE, "table.json"),
-            outdated=partial(lambda shards: any(old() for old in shards), shards),
-            **run,
+            *("table", "table", layout.TABLE, "table.json", run),
+            after=[*product([dataset], added, on_split)],
+            outdated=partial(_any_old, shards),
         )
     if section := study.surrogates:
         datasets = section.datasets or list(study.datasets)
         for dataset in datasets if not (study.tables or study.evaluation.replay) else ():
-            places = layout.CONFIGURATIONS, "search.json", layout.CONFIGURATIONS_CHECKPOINTS
-            yield job("set of configurations", "configurations", *places, dataset=dataset)
+            place = layout.CONFIGURATIONS, "search.json"
+            yield job(
+                *("set of configurations", "configurations", *place, {"dataset": dataset}),
+                checkpoints=layout.CONFIGURATIONS_CHECKPOINTS,
+                outdated=partial(
+                    _old_random, jobs, study.split_name(0), jobs.configurations(dataset)
+                ),
+            )
         for dataset, name, repeat in product(datasets, section.names, range(section.repeats)):
             run = {"dataset": dataset, "surrogate": name, "repeat": repeat}
             place = layout.SURROGATE, "quality.parquet"
-            yield job("evaluation of surrogates", "surrogate", *place, **run)
+            yield job(
+                *("evaluation of surrogates", "surrogate", *place, run),
+                outdated=partial(_other_job, readers.quality, jobs.surrogate(name, repeat)),
+            )
     for sampler in SAMPLERS if study.spread else ():
-        yield job("spread of designs", "spread", layout.SPREAD, "spread.parquet", sampler=sampler)
+        place = layout.SPREAD, "spread.parquet"
+        yield job(
+            *("spread of designs", "spread", *place, {"sampler": sampler}),
+            outdated=partial(_other_job, readers.spread, jobs.spread(sampler)),
+        )
     for dataset in study.datasets if study.autogluon else ():
         place = layout.AUTOGLUON, "scores.json"
-        yield job("run of AutoGluon", "autogluon", *place, dataset=dataset)
+        yield job("run of AutoGluon", "autogluon", *place, {"dataset": dataset})
 
 
 def _old_ensemble(study: Mapping[str, Any], name: str, folder: Path) -> bool:
@@ -199,16 +229,25 @@ def _old_ensemble(study: Mapping[str, Any], name: str, folder: Path) -> bool:
     return bool(made and outdated.ensemble(made, study, name))
 
 
-def _old_shard(jobs: "Jobs", root: Path, dataset: str, name: str, shard: int) -> bool:
-    """Whether a part of a table is of another split, or has other settings or another size."""
-    folder = layout.path(root, layout.SHARD, dataset=dataset, split=name, shard=shard)
+def _old_random(jobs: "Jobs", split: str, now: str, folder: Path) -> bool:
+    """Whether random configurations are of another split, or have other settings or a budget."""
     if (made := _read(readers.search, folder, [])) is None:
         return False
-    now = json.loads(jobs.shard(dataset, shard))
-    now["settings"] = now["optimizer"]
+    asked = json.loads(now)
+    asked["settings"] = asked["optimizer"]
     keys = (*outdated.SHARED, "budget", "settings")
-    other = any(made[key] != now[key] for key in keys)
-    return other or _resplit(root, jobs.study, name, made)
+    other = any(made[key] != asked[key] for key in keys)
+    return other or _resplit(Path("results") / jobs.study.study, jobs.study, split, made)
+
+
+def _any_old(parts: Sequence[AfterSearches], _: Path) -> bool:
+    return any(part.outdated(part.output.parent) for part in parts)
+
+
+def _other_job(read: Callable[[Path], tuple[Any, dict[str, Any]]], now: str, folder: Path) -> bool:
+    """Whether the metadata of a table name another job."""
+    made = _read(read, folder, [])
+    return made is not None and bool(readers.other(made[1], json.loads(now)))
 
 
 def job_state(
@@ -216,7 +255,7 @@ def job_state(
 ) -> str:
     """Return the state of a job: one of :data:`STATES`.
 
-    Ensembles and divisions of ``unfinished`` searches (data set, search, repeat) wait for them.
+    Jobs wait for the ``unfinished`` searches (data set, search, repeat) that they read.
     ``queue`` has the states of the jobs in SLURM's queue, by comment.
     """
     if queued := queue.get(job.comment):
@@ -224,11 +263,10 @@ def job_state(
     journals = list(job.checkpoints.glob("*/lock")) if job.checkpoints else []
     if any(_held(path, _written(path.with_name("journal.jsonl"))) for path in journals):
         return "running"
-    of_searches = job.kind in ("ensemble", "set of divisions")
-    if of_searches and (*job.wildcards[:2], job.wildcards[-1]) in unfinished:
+    if any(name in unfinished for name in job.after):
         return "waiting"
     if job.output.exists():
-        return "outdated" if job.outdated() else "done"
+        return "outdated" if job.outdated(job.output.parent) else "done"
     if job_logs.reason(job.log):
         return "failed"
     return "stopped" if journals else "waiting"
