@@ -52,7 +52,7 @@ def main() -> None:
     results, folder = Path("results") / study["study"], Path("evidence") / study["study"]
     recorded = json.loads(RECORDED.read_text(encoding="utf-8"))
     current = evidence.numbers(study, recorded)
-    known = evidence.merge(evidence.read(folder), [], current, evidence.tables(study))
+    known = evidence.merge(evidence.read(folder), [], current, evidence.data(study))
     start = time.monotonic()
     for section, rule in MEASURED.items() if arguments.minutes != 0 else ():
         if study[section]:
@@ -68,7 +68,7 @@ def main() -> None:
         if arguments.minutes is None or time.monotonic() - start < 60 * arguments.minutes:
             run(jobs, dataset, repeat, arguments.cores)
         new = evidence.rows({**study, "datasets": [dataset]}, results, recorded)
-        known = evidence.merge(known, new, current, evidence.tables(study))
+        known = evidence.merge(known, new, current, evidence.data(study))
         page.write(folder, study, known)
     page.write(folder, study, known)
     ledger.write(ledger.read(folder.parent), folder.parent)

@@ -236,8 +236,31 @@ def test_rows_of_a_replay_depend_on_its_table_instead_of_pipelines():
     current = evidence.numbers(replayed(), RECORDED)
     blank = dict.fromkeys(evidence.COLUMNS, "") | {"dataset": "d", "split": "fixed"}
     row = {**blank, "repeat": "0", "method": "RS", "numbers": current["RS"], "table": "aa"}
-    for there, stale in (({}, ""), ({("d", "fixed"): "aa"}, ""), ({("d", "fixed"): "bb"}, "yes")):
+    for now, stale in (({}, ""), ({"table": "aa"}, ""), ({"table": "bb"}, "yes")):
+        there = {("d", "fixed"): now}
         assert evidence.merge([row], [], current, there)[0]["stale"] == stale
+
+
+def test_rows_depend_on_their_data_sets_own_training_rows(tmp_path):
+    part = {"share": 0.5, "by": "uniform"}
+    content = study(train_rows={"e": part})
+    results(tmp_path, content)
+    split = tmp_path / "splits/e/fixed/split.json"
+    stored = json.loads(split.read_text())
+    stored["settings"]["train_rows"] = part
+    split.write_text(json.dumps(stored))
+    current = evidence.numbers(content, RECORDED)
+    rows = evidence.merge([], evidence.rows(content, tmp_path, RECORDED), current)
+    assert [row.get("train_rows") for row in rows] == 4 * [None] + 4 * [json.dumps(part)]
+
+    def stale(**parts):
+        there = evidence.data(study(train_rows=parts))
+        found = evidence.merge(rows, [], current, there)
+        return {row["dataset"] for row in found if row["stale"]}
+
+    assert stale(e=part) == set()
+    assert stale(d=part, e=part | {"share": 0.1}) == {"d", "e"}
+    assert stale() == {"e"}
 
 
 def test_rows_depend_on_the_pipelines_of_their_own_space():

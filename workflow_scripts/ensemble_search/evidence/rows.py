@@ -8,8 +8,9 @@ checksum replaces those of pipelines: a row shows what methods find in that tabl
 
 import csv
 import inspect
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,9 @@ TABLE_DIGITS = 12
 #: tenth of the budget, the chance that the run's model is better than another method's, by its
 #: losses on single test rows, as in ``pairwise.chances``: ``RS:0.5/0.61/... SMBO:...``.
 BETTER = "better"
-OPTIONAL = (DIVISIONS, TABLE, BETTER)
+#: An additional column if a data set has ``train_rows``: these, as JSON.
+PART = "train_rows"
+OPTIONAL = (DIVISIONS, TABLE, BETTER, PART)
 #: Spaces whose operators are among the recorded pipelines; others have their own numbers.
 COMMON = ("divbo", "divbo-small")
 NONE = {"suggested_error": np.nan, "suggested_beats": np.nan}
@@ -146,18 +149,26 @@ def replayed(study: Mapping[str, Any]) -> str | None:
     return (study.get("evaluation") or {}).get("replay")
 
 
-def tables(study: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return the checksums of a replay's existing tables, by data set and split.
+def data(study: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, str]]:
+    """Return what rows of a data set and split have in the columns PART and TABLE.
 
-    Raises UserError if a ``table.json`` cannot be read.
+    TABLE is left out if the study is no replay, or the table does not exist. Raises UserError if a
+    ``table.json`` cannot be read.
     """
     folder, found = replayed(study), {}
-    for dataset in study["datasets"] if folder else ():
-        for split in set(layout.splits(study)):
-            place = Path(str(folder), dataset, split)
-            if (place / table.MANIFEST).exists():
-                found[dataset, split] = table.checksum(table.manifest(place))[:TABLE_DIGITS]
+    for dataset, split in product(study["datasets"], set(layout.splits(study))):
+        found[dataset, split] = {PART: _part(study, dataset)}
+        place = Path(str(folder), dataset, split)
+        if folder and (place / table.MANIFEST).exists():
+            checksum = table.checksum(table.manifest(place))
+            found[dataset, split][TABLE] = checksum[:TABLE_DIGITS]
     return found
+
+
+def _part(study: Mapping[str, Any], dataset: str) -> str:
+    """Describe the part of a data set's training rows that is used; empty for all."""
+    part = study.get("train_rows", {}).get(dataset)
+    return json.dumps(part) if part else ""
 
 
 def _driver(library: str) -> str:
@@ -227,6 +238,8 @@ def rows(
             row[BETTER] = own
         if isinstance(run.get("table"), dict):
             row[TABLE] = run["table"]["checksum"][:TABLE_DIGITS]
+        if part := _part(study, dataset):
+            row[PART] = part
         if study.get("divisions"):
             if key not in divided:
                 continue
@@ -383,17 +396,17 @@ def merge(
     old: Iterable[Mapping[str, str]],
     new: Iterable[Mapping[str, str]],
     current: Mapping[str, str],
-    there: Mapping[tuple[str, str], str] | None = None,
+    there: Mapping[tuple[str, str], Mapping[str, str]] | None = None,
 ) -> list[dict[str, str]]:
     """Replace old rows of the same run by new ones, mark stale rows, and sort by :data:`KEY`.
 
-    Rows are stale if their numbers are not ``current`` (:func:`numbers`), or if their table is not
-    the one ``there`` (:func:`tables`; empty by default); rows whose table is missing are not.
+    Rows are stale if their numbers are not ``current`` (:func:`numbers`), or if their data are not
+    those ``there`` (:func:`data`; none by default).
     """
     merged = {tuple(row[key] for key in KEY): dict(row) for row in [*old, *new]}
     for row in merged.values():
-        own = row.get(TABLE, "")
-        same = own == (there or {}).get((row["dataset"], row.get("split", "")), own)
+        now = (there or {}).get((row["dataset"], row.get("split", "")), {})
+        same = all(row.get(column, "") == value for column, value in now.items())
         row["stale"] = "" if same and row["numbers"] == current.get(row["method"]) else "yes"
     return sorted(
         merged.values(), key=lambda row: (row["dataset"], int(row["repeat"]), row["method"])
