@@ -183,6 +183,8 @@ def test_committed_rows_are_those_that_their_study_asks_for(folder, monkeypatch)
     now["budget"]["later"] = None  # as a key that a later version adds
     for numbers in (evidence.numbers, measured.numbers):
         assert numbers(now, recorded) == numbers(study, recorded)
+    found, current = evidence.read(folder), evidence.numbers(now, recorded)
+    assert evidence.merge(found, [], current, evidence.data(now)) == found
 
 
 @pytest.mark.parametrize(("metric", "majority"), [("squared-error", ""), ("balanced-error", "0.5")])
