@@ -4,9 +4,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ConfigSpace import AndConjunction, ConfigurationSpace, EqualsCondition
+from ConfigSpace import (
+    AndConjunction,
+    ConfigurationSpace,
+    EqualsCondition,
+    GreaterThanCondition,
+    InCondition,
+    Integer,
+    LessThanCondition,
+    NotEqualsCondition,
+)
 from pydantic import ValidationError
 
+from ensemble_search.drivers import _serve, hyperopt
+from ensemble_search.drivers.base import active
 from ensemble_search.optimizers import ask_tell
 from ensemble_search.optimizers.base import History, Observation
 from ensemble_search.runtime import outside, plugins
@@ -22,6 +33,7 @@ DRIVER = """
 import os
 import random
 
+from ensemble_search.drivers._of_mine import LIMIT
 from ensemble_search.drivers.base import Driver, active, legal
 
 
@@ -30,9 +42,10 @@ class Nudge(Driver):
 
     def suggest(self, space, evaluations, seed):
         print("what libraries print is no answer")
+        os.system("echo nor is this")
         rng = random.Random(seed)
         best = min(evaluations, key=lambda e: e[1])[0]
-        if len(evaluations) == 11:
+        if len(evaluations) == LIMIT:
             raise RuntimeError("eleven is too\\nmuch")
         if len(evaluations) == 13:
             os._exit(1)
@@ -58,6 +71,7 @@ def nudge(tmp_path):
     file = tmp_path / "parts/drivers/nudge.py"
     file.parent.mkdir(parents=True)
     file.write_text(DRIVER, encoding="utf-8")
+    file.with_name("_of_mine.py").write_text("LIMIT = 11\n", encoding="utf-8")
     outside.use([str(tmp_path / "parts")])
     yield file
     outside.use([])
@@ -132,6 +146,21 @@ def test_a_process_that_ends_is_one_line(nudge):
         made().suggest(history(ToySpace(), 13), rng())
 
 
+def test_a_suggestion_outside_the_space_is_one_line(nudge, monkeypatch):
+    monkeypatch.setattr(ask_tell._Process, "suggest", lambda _, e, seed: {"algorithm": "x"})
+    wrong = r"^library 'nudge': suggests what is not in the space 'toy-space': .*algorithm"
+    with pytest.raises(UserError, match=wrong):
+        made().suggest(history(ToySpace(), 9), rng())
+
+
+def test_a_driver_of_a_package_that_is_not_in_its_environment_is_read_from_its_file(tmp_path):
+    file = tmp_path / "own.py"
+    file.write_text("VALUE = 3\n", encoding="utf-8")
+    assert _serve.load("absent_package.own", str(file)).VALUE == 3
+    with pytest.raises(ModuleNotFoundError, match="absent"):
+        _serve.load("ensemble_search.drivers.absent", str(file))
+
+
 def test_unknown_and_missing_libraries(nudge, monkeypatch, tmp_path):
     with pytest.raises(ValidationError, match="no driver is called 'optunna'; did you mean"):
         made("optunna")
@@ -188,6 +217,54 @@ def test_several_conditions_are_rejected():
 
     with pytest.raises(UserError, match=r"^optimizer: 'ask-tell' cannot describe 'c' .*several"):
         made("optuna").check_space(Two())
+
+
+def conditional(*conditions):
+    """A space of ``kind``, ``count``, ``share`` and others that depend on one of these each."""
+    space = ConfigurationSpace({"kind": ["x", "y", "z"], "count": (1, 4), "share": (0.0, 1.0)})
+    for number, (condition, parent, value) in enumerate(conditions):
+        space.add(child := Integer(f"child_{number}", (1, 9)))
+        space.add(condition(child, space[parent], value))
+
+    class Conditional(ToySpace):
+        has_algorithms = False
+
+        def define(self):
+            return space
+
+    return Conditional()
+
+
+def test_conditions_are_described_by_the_values_that_meet_them():
+    space = conditional(
+        (NotEqualsCondition, "kind", "x"),
+        (InCondition, "kind", ["z", "x"]),
+        (GreaterThanCondition, "count", 2),
+        (LessThanCondition, "count", 3),
+    )
+    made("optuna").check_space(space)
+    described = ask_tell.describe(space)["hyperparameters"]
+    when = {h["name"]: h["when"] for h in described if h["when"]}
+    assert when == {
+        "child_0": ["kind", ["y", "z"]],
+        "child_1": ["kind", ["x", "z"]],
+        "child_2": ["count", [3, 4]],
+        "child_3": ["count", [1, 2]],
+    }
+    for configuration in space.sample(50, rng()):
+        values = dict(configuration)
+        assert set(values) == {h["name"] for h in described if active(h, values)}
+    choices = {h["name"]: h.get("choices") for h in hyperopt._with_choices(described)}
+    assert choices == {"kind": ["x", "y", "z"], "count": [1, 2, 3, 4], "share": None} | (
+        dict.fromkeys(when)
+    )
+
+
+def test_conditions_on_real_numbers_are_rejected():
+    space = conditional((GreaterThanCondition, "share", 0.5))
+    wrong = r"^optimizer: .* cannot describe 'child_0' .* depends on 'share', which has too many"
+    with pytest.raises(UserError, match=wrong):
+        made("optuna").check_space(space)
 
 
 @pytest.mark.parametrize("library", plugins.available("drivers"))

@@ -1,4 +1,4 @@
-"""Suggest in a library's environment: ``python _serve.py FILE`` with the file of a driver.
+"""Suggest in a library's environment: ``python _serve.py MODULE FILE`` with those of a driver.
 
 The first JSON line on standard input is the space; each later line is [evaluations, seed] and is
 answered by one line: ``{"values": ...}``, or ``{"error": ...}`` with the exception.
@@ -7,26 +7,40 @@ answered by one line: ``{"values": ...}``, or ``{"error": ...}`` with the except
 import importlib.util
 import inspect
 import json
+import os
 import sys
-from contextlib import redirect_stdout
+from types import ModuleType
 from typing import Any
 
 from ensemble_search.drivers.base import Driver, plain
+from ensemble_search.runtime import outside  # noqa: F401 (drivers import their helpers with it)
+
+
+def load(name: str, file: str) -> ModuleType:
+    """Import a driver, from its file if its package is not installed in this environment."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name.partition(".")[0]:
+            raise
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def main() -> None:
     """Answer requests until the input ends."""
-    spec = importlib.util.spec_from_file_location("driver", sys.argv[1])
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    answers = sys.stdout
-    with redirect_stdout(sys.stderr):  # libraries' output must not mix with the answers
-        spec.loader.exec_module(module)
+    # What libraries and their child processes print must not mix with the answers.
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(2, 1)
+        module = load(*sys.argv[1:])
         (kind,) = (
             c
-            for _, c in inspect.getmembers(module, inspect.isclass)
-            if issubclass(c, Driver) and c.__module__ == "driver" and not c.__name__.startswith("_")
+            for name, c in inspect.getmembers(module, inspect.isclass)
+            if issubclass(c, Driver) and c.__module__ == module.__name__ and name[0] != "_"
         )
         driver = kind()
         space = json.loads(sys.stdin.readline())

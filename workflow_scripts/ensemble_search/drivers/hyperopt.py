@@ -12,8 +12,9 @@ TRIES = 1000  # draws until a configuration is allowed: Hyperopt has no forbidde
 class Hyperopt(Driver):
     """Hyperopt's tree-structured Parzen estimator.
 
-    Ordinal and integer values are rounded, the former represented by their positions. A forbidden
-    configuration is reported to Hyperopt with the worst loss.
+    Ordinal and integer values are rounded, the former represented by their positions; an integer
+    that others depend on is categorical. A forbidden configuration is reported to Hyperopt with the
+    worst loss.
     """
 
     environment = "hyperopt"
@@ -24,8 +25,9 @@ class Hyperopt(Driver):
         """See :meth:`Driver.suggest`."""
         from hyperopt import JOB_STATE_DONE, STATUS_OK, Domain, Trials, tpe
 
-        domains = {h["name"]: h for h in space["hyperparameters"]}
-        domain, trials = Domain(None, _whole(space["hyperparameters"])), Trials()
+        hyperparameters = _with_choices(space["hyperparameters"])
+        domains = {h["name"]: h for h in hyperparameters}
+        domain, trials = Domain(None, _whole(hyperparameters)), Trials()
 
         def tell(misc: dict[str, Any], loss: float) -> None:
             result = {"loss": loss, "status": STATUS_OK}
@@ -48,6 +50,17 @@ class Hyperopt(Driver):
                 return values
             tell(asked["misc"], worst)
         raise RuntimeError(f"{TRIES} forbidden configurations")
+
+
+def _with_choices(hyperparameters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Turn integers that others depend on into choices: in Hyperopt, only these have children."""
+    parents = {h["when"][0] for h in hyperparameters if h["when"]}
+    return [
+        {**h, "kind": "categorical", "choices": list(range(h["lower"], h["upper"] + 1))}
+        if h["kind"] == "integer" and h["name"] in parents
+        else h
+        for h in hyperparameters
+    ]
 
 
 def _whole(hyperparameters: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -23,6 +23,9 @@ from ensemble_search.runtime.errors import UserError
 from ensemble_search.spaces.base import Space
 
 SCRIPTS = Path(__file__).parents[2]
+SERVE = "ensemble_search/drivers/_serve.py"
+#: Largest number of values of a hyperparameter that others depend on.
+MOST_VALUES = 1000
 
 
 class AskTell(BatchOptimizer):
@@ -87,7 +90,13 @@ class AskTell(BatchOptimizer):
         ]
         process = _process(self.library, self._python, json.dumps(describe(space)), os.getpid())
         values = process.suggest(evaluations, int(rng.integers(2**31)))
-        point = space.configuration(values).point
+        try:
+            point = space.configuration(values).point
+        except UserError as error:
+            raise UserError(
+                f"library '{self.library}': suggests what is not in the space '{space.name}': "
+                f"{error}"
+            ) from None
         found = history.space.nearest_new(point, history.seen)
         if found is None:
             return Suggestion(random_new(history, rng), {"origin": "known"})
@@ -106,12 +115,12 @@ class _Process:
 
     def __init__(self, library: str, python: Path, space: str):
         self.library = library
-        file = sys.modules[plugins.module_name("drivers", library)].__file__
+        module = plugins.module_name("drivers", library)
         self.messages = tempfile.TemporaryFile("w+")  # noqa: SIM115 (lives as long as the process)
         # Hash seeds change the order of sets, from which some libraries draw.
         fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(SCRIPTS)}
         self.process = subprocess.Popen(
-            [python, "-P", SCRIPTS / "ensemble_search/drivers/_serve.py", str(file)],
+            [python, "-P", SCRIPTS / SERVE, module, str(sys.modules[module].__file__)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.messages,
@@ -161,24 +170,35 @@ def describe(space: Space) -> dict[str, list[dict[str, Any]]]:
     Raises
     ------
     UserError
-        If a hyperparameter has several conditions, or a forbidden clause is more than a conjunction
-        of single values.
+        If a hyperparameter has several conditions, or one on a number with more than
+        :data:`MOST_VALUES` values, or a forbidden clause is more than a conjunction of single
+        values.
     """
     from ConfigSpace.conditions import Conjunction
     from ConfigSpace.forbidden import ForbiddenAndConjunction, ForbiddenEqualsClause
 
+    def problem(name: str, reason: str) -> UserError:
+        return UserError(
+            f"optimizer: 'ask-tell' cannot describe '{name}' of the space '{space.name}', which "
+            f"{reason}; use another space or optimizer"
+        )
+
+    columns = {column.name: column for column in space.columns}
     hyperparameters = []
     for column in space.columns:
         conditions: Sequence[Any] = space.configspace.parent_conditions_of[column.name]
         if len(conditions) > 1 or any(isinstance(c, Conjunction) for c in conditions):
-            raise UserError(
-                f"optimizer: 'ask-tell' cannot describe '{column.name}' of the space "
-                f"'{space.name}', which has several conditions; use another space or optimizer"
-            )
+            raise problem(column.name, "has several conditions")
         described: dict[str, Any] = {"name": column.name, "when": None}
         for condition in conditions:
-            values = getattr(condition, "values", None) or [condition.value]
-            described["when"] = [condition.parent.name, [*map(plain, values)]]
+            parent = columns[condition.parent.name]
+            possible: Sequence[Any] = parent.choices or ()
+            if parent.choices is None and parent.whole:
+                possible = range(int(parent.lower), int(parent.upper) + 1)
+            if not 0 < len(possible) <= MOST_VALUES:
+                raise problem(column.name, f"depends on '{parent.name}', which has too many values")
+            active = [v for v in possible if condition.satisfied_by_value({parent.name: v})]
+            described["when"] = [parent.name, active]
         if column.choices is not None:
             described["kind"] = "categorical" if column.categorical else "ordinal"
             described["choices"] = list(column.choices)
