@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ensemble_search.analysis import load
+from ensemble_search.analysis import load, pairwise
 from ensemble_search.papers.divbo import member_diversity, minimum_diversity
 from ensemble_search.report.pages import ensemble_diversity
 from support import made_results as made
@@ -58,6 +58,11 @@ def test_given_evaluations_do_not_count_towards_the_budget(tmp_path: Path):
     assert followed["average"].tolist() == pytest.approx([0.1, 0.1])
     pages = ensemble_diversity.table(results, results.compared)
     assert pages["measured"].all()
+    iterations, losses = results.sample_losses("warm", "d", 0)
+    assert iterations.tolist() == [*range(-6, 1), *range(2, 7)]
+    assert losses[iterations > 0].mean(axis=1) == pytest.approx(own[1:])
+    compared = pairwise.compare(results, results.compared, "cold").probability_curves
+    assert compared["probability"].tolist()[1:] == pytest.approx(5 * [0.5]), "of the same models"
 
 
 def test_majority_is_that_of_the_training_part():

@@ -53,8 +53,10 @@ from ensemble_search.predictor.ensemble import (
     calibrated,
     load_ensemble,
 )
+from ensemble_search.runtime import plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import checksums, sha256
+from ensemble_search.scoring import ensemble_scores
 from support import SCRIPTS, delivered_folder, finished_study, forks
 
 pytestmark = pytest.mark.slow
@@ -115,6 +117,22 @@ def test_it_predicts_as_the_ensemble_of_the_search(root, delivered):
     np.testing.assert_array_equal(model.predict_proba(FRAME.iloc[test]), found)
     labels = load_wine().target_names[found.argmax(axis=1)]
     assert model.predict(FRAME.iloc[test]).tolist() == labels.tolist()
+
+
+def test_iterations_do_not_count_given_evaluations(root, tmp_path):
+    shutil.copytree(root / "results", tmp_path / "results")
+    file = tmp_path / finished_study.SEARCH / "search.json"
+    manifest = json.loads(file.read_text(encoding="utf-8"))
+    n = manifest["evaluations"]
+    file.write_text(json.dumps(manifest | {"origin": {"given": n - 2, "fitted": 2}}))
+    for number, last in ((1, n - 1), (2, n)):
+        pool = ensemble_scores.load(file.parent, tmp_path / finished_study.SPLIT, 0)[0].first(last)
+        expected = plugins.load("ensembles", "selection")(size=5).build(pool)
+        made = deliver(tmp_path, tmp_path / "delivered", iteration=number)
+        members = json.loads((made / "ensemble.json").read_text(encoding="utf-8"))["members"]
+        assert {m["evaluation"] for m in members} == {i + 1 for i in expected.indices}
+    with pytest.raises(UserError, match=r"iteration: the search has 2 evaluations, fewer than 3"):
+        deliver(tmp_path, tmp_path / "delivered", iteration=3)
 
 
 def test_the_forms_of_rows_that_it_takes(delivered):

@@ -23,7 +23,7 @@ from ensemble_search.analysis.losses import Losses
 from ensemble_search.problems.tasks import PROBLEMS
 from ensemble_search.results import layout, outdated, readers
 from ensemble_search.runtime.files import Missing, Unusable, check, reading
-from ensemble_search.runtime.names import CLASSIFICATION, GIVEN
+from ensemble_search.runtime.names import CLASSIFICATION
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Results:
     def given(self, dataset: str, search: str, repeat: int) -> int:
         """Return the number of given evaluations (warm start), which come first in files."""
         folder = layout.search_folder(self.folder, self.study, dataset, search, repeat)
-        return _given(self.once(readers.search, folder))
+        return readers.given(self.once(readers.search, folder))
 
     def errors(self, dataset: str, search: str, repeat: int) -> np.ndarray:
         """Return the validation errors of all evaluations of a search, given ones first.
@@ -156,9 +156,12 @@ class Results:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Read ``readers.losses`` of a run's ensemble; they are not cached.
 
-        Results of older versions do not have them: Missing.
+        Iterations do not count given evaluations: those up to 0 are of ensembles of given ones.
+        Results of older versions do not have these losses: Missing.
         """
-        return readers.losses(self.ensemble_folder(method, dataset, repeat))
+        iterations, losses = readers.losses(self.ensemble_folder(method, dataset, repeat))
+        search = self.study["methods"][method]["search"]
+        return iterations - self.given(dataset, search, repeat), losses
 
     def ensemble(self, method: str, dataset: str, repeat: int) -> dict[str, Any]:
         """Read the ``ensemble.json`` of a run's ensemble."""
@@ -319,17 +322,12 @@ def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFra
                 read = partial(_observations, manifest) if manifest else _of_no_search
                 frame = attempt(read, folder / "observations.parquet", stage="search", **where)
                 if frame is not None:
-                    own = _own(frame, _given(manifest), budget)
+                    own = _own(frame, readers.given(manifest), budget)
                     tables.append(_tagged(own, where))
                 if manifest is not None:
                     manifests.append({**manifest, **where})
     columns = ["dataset", "search", "repeat", *OBSERVATIONS, "algorithm"]
     return _joined(tables, columns), pd.DataFrame(manifests)
-
-
-def _given(manifest: Mapping[str, Any]) -> int:
-    origin = manifest.get("origin")  # older versions did not store it
-    return origin.get(GIVEN, 0) if isinstance(origin, dict) else 0
 
 
 def _own(table: pa.Table, given: int, budget: int | None) -> pa.Table:
@@ -360,7 +358,7 @@ def _of_no_search(folder: Path) -> None:
 def _scores(study: dict[str, Any], results: Path, attempt, manifests: pd.DataFrame) -> pd.DataFrame:
     whole = study["budget"].get("evaluations")
     usable = {
-        (run["dataset"], run["search"], run["repeat"]): (run["evaluations"], _given(run))
+        (run["dataset"], run["search"], run["repeat"]): (run["evaluations"], readers.given(run))
         for run in manifests.to_dict("records")
     }
 

@@ -88,9 +88,10 @@ def deliver(source: Source, settings: Mapping[str, Any], about: Mapping[str, Any
         source.search, source.split, source.seed, source.of
     )
     if n := settings["iteration"]:
-        if n > (most := len(pool.errors)):
+        given = readers.given(readers.search(source.search))
+        if n > (most := len(pool.errors) - given):
             raise UserError(f"deliver.iteration: the search has {most} evaluations, fewer than {n}")
-        pool = pool.first(n)
+        pool = pool.first(given + n)
     made = plugins.make("ensembles", source.ensemble, "type", "ensemble").build(pool)
     if made is None:
         raise UserError(f"'{source.search}': no evaluation has succeeded: nothing to deliver")

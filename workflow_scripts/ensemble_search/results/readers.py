@@ -19,8 +19,8 @@ from ensemble_search.evaluation import table as tables
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.errors import one_line
 from ensemble_search.runtime.files import Missing, Unusable
+from ensemble_search.runtime.names import GIVEN, OK, STATUSES
 from ensemble_search.runtime.names import OBSERVATIONS as OBSERVATIONS_FILE
-from ensemble_search.runtime.names import OK, STATUSES
 from ensemble_search.runtime.schema import Amount, Count, Share, Stored
 from ensemble_search.search.budget import Unit
 from ensemble_search.search.limits import Limits
@@ -217,6 +217,12 @@ def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
         said = "; ".join(f"{key} is {manifest[key]!r}, not {other[key]!r}" for key in other)
         raise Unusable(path, f"it is of another search: {said}")
     return manifest
+
+
+def given(manifest: Mapping[str, Any]) -> int:
+    """Return how many evaluations a search was given; they come first in its files."""
+    origin = manifest.get("origin")  # older versions did not store it
+    return origin.get(GIVEN, 0) if isinstance(origin, dict) else 0
 
 
 def checked_search(

@@ -38,7 +38,7 @@ class Deliver(Section):
     )
     repeat: int = Field(0, ge=0, description="repeat to deliver, from 0")
     iteration: int | None = Field(
-        None, ge=1, description="number of evaluations to use (default: all)"
+        None, ge=1, description="number of evaluations to use, besides given ones (default: all)"
     )
     rows: Literal["train", "train+validation", "all"] = Field(
         "all",
