@@ -1,11 +1,17 @@
 """Reading a study: whole, in part, broken, or made with other settings."""
 
+import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ensemble_search.analysis import load, pairwise
+from ensemble_search.data import normalise, prepare
+from ensemble_search.data.sources import Raw
+from ensemble_search.metrics.error import ERROR
+from ensemble_search.metrics.squared_error import SQUARED_ERROR
 from ensemble_search.papers.divbo import member_diversity, minimum_diversity
 from ensemble_search.report.pages import ensemble_diversity
 from support import made_results as made
@@ -69,6 +75,23 @@ def test_majority_is_that_of_the_training_part():
     split = {"classes": {"train": {"a": 6, "b": 5}, "validation": {"a": 1, "b": 1},
                          "test": {"a": 2, "b": 8}}}  # fmt: skip
     assert load.split_summary(split)["majority_error"] == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("metric", "entry"), [(ERROR, "majority"), (SQUARED_ERROR, "mean")])
+def test_losses_of_constant_predictions_are_weighted(metric, entry):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    weights = np.where(x > 0.5, 5.0, 1.0)
+    y = np.where(x > 0, "a", "b") if metric is ERROR else x
+    raw = Raw(pd.DataFrame({"x": rng.normal(size=200), "w": weights, "y": y}), "y", "set", {})
+    frame, described = normalise.normalise(raw, {"weight": ["w"]}, metric.task)
+    settings = {"train": 0.6, "validation": 0.2, "test": 0.2, "seed": 1}
+    inputs, labels, made_split = prepare.make_split(frame, described, settings)
+    constant = np.zeros((len(labels), 1))  # class a, or the mean
+    expected = metric.loss(labels, constant, inputs.test_weights)
+    assert expected != metric.loss(labels, constant)
+    found = load.split_summary(json.loads(json.dumps(made_split)))
+    assert found[f"{entry}_error"] == pytest.approx(expected)
 
 
 def test_a_regression_has_no_majority_and_perhaps_the_error_of_the_mean():

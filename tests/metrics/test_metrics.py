@@ -155,8 +155,9 @@ def test_classes_that_are_not_there():
     none = np.array([[0.1], [0.2]])
     for name, loss in (("f1", 1), ("average-precision", 1), ("matthews", 1)):
         assert METRICS[name].loss(np.array([0, 0]), none) == loss, name
-    for prediction, loss in ((3.0, 0), (2.0, 1)):
-        assert ALL["r2"].loss(np.full(2, 3.0), np.full((2, 1), prediction)) == loss
+    for label, prediction, loss in ((3.0, 3.0, 0), (3.0, 2.0, 1), (0.1, 0.5, 1), (-0.1, -0.1, 0)):
+        predictions = np.full((3, 1), prediction, np.float32)
+        assert ALL["r2"].loss(np.full(3, label), predictions) == loss
     sure = np.array([[1.0, 0.0, 0.0]])
     assert METRICS["log-loss"].loss(np.array([1]), sure) == METRICS["log-loss"].worst
 

@@ -297,15 +297,16 @@ def _split(study: Mapping[str, Any], dataset: str, name: str, folder: Path) -> d
 def split_summary(split: Mapping[str, Any]) -> dict[str, float]:
     """Sizes of the parts, classes, and majority-class error on the test part of a split.
 
-    In regression, the sizes and the squared error of predicting the training rows' mean.
+    In regression, the sizes and the squared error of predicting the training rows' mean. Weights of
+    rows count, as in all losses.
     """
     if scale := split.get("target"):
         return {**split["sizes"], "mean_error": scale.get("test_square", float("nan"))}
     table = pd.DataFrame(split["classes"])[["train", "validation", "test"]]
-    rows = table.sum()
-    majority = table["train"].to_numpy().argmax()
-    error = 1 - table["test"].iloc[majority] / rows["test"]
-    return {**rows, "classes": len(table), "majority_error": error}
+    weights = pd.DataFrame(split.get("weights") or table)
+    majority = weights["train"].to_numpy().argmax()
+    error = 1 - weights["test"].iloc[majority] / weights["test"].sum()
+    return {**table.sum(), "classes": len(table), "majority_error": error}
 
 
 def _searches(study: dict[str, Any], results: Path, attempt) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -148,10 +148,20 @@ def make_split(
         "preparation": {"target": description["target"], **preparation.to_json()},
     }
     style = description.get("read", {}).get(description["target"])
+    each = np.ones(len(labels)) if by_row is None else by_row
     if not len(classes):
-        squares = (labels[rows["test"]] ** 2).tolist()
-        made["target"] = {**scale, "test_square": math.fsum(squares) / len(squares)}
-    elif style:
+        heavy = each[rows["test"]]
+        squares = math.fsum(heavy * labels[rows["test"]] ** 2)
+        made["target"] = {**scale, "test_square": squares / math.fsum(heavy)}
+    elif by_row is not None:
+        made["weights"] = {
+            part: {
+                str(c): math.fsum(each[rows[part]][labels[rows[part]] == code])
+                for code, c in enumerate(classes)
+            }
+            for part in PARTS
+        }
+    if len(classes) and style:
         made["labels"] = style
     return inputs, labels[rows["test"]], made
 

@@ -48,6 +48,8 @@ class R2(Metric):
         self, labels: np.ndarray, predictions: np.ndarray, weights: np.ndarray | None = None
     ) -> float:
         """See :meth:`Metric.loss`."""
+        if labels.min() == labels.max():  # whose variance is not 0 after rounding
+            return float((predictions[:, 0] != labels.astype(predictions.dtype)).any())
         error = SQUARED_ERROR.loss(labels, predictions, weights)
         variance = np.average((labels - np.average(labels, weights=weights)) ** 2, weights=weights)
         return float(error / variance) if variance > 0 else float(error > 0)

@@ -151,6 +151,14 @@ class Classes(Stored):
     test: dict[str, Count]
 
 
+class Weights(Stored):
+    """Sums of the rows' weights per part and class."""
+
+    train: dict[str, Amount]
+    validation: dict[str, Amount]
+    test: dict[str, Amount]
+
+
 class Scale(Stored):
     """How the target of a regression is standardised, and the mean square of the test labels."""
 
@@ -167,6 +175,7 @@ class Split(Stored):
     sizes: dict[str, Count] = Field(default_factory=dict)
     target: Scale | None = None
     # Older versions of the project did not store these.
+    weights: Weights | None = None  # in classification, if rows have weights
     source_checksum: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
 
