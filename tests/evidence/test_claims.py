@@ -202,7 +202,7 @@ def test_committed_evidence_decides_all_claims_of_its_study():
 
 
 def test_the_lowest_validation_loss_of_an_iteration():
-    """Of losses that fall later, or that older rows lack, nothing is known."""
+    """Losses that fall later do not count; a run without a model until then has the worst loss."""
     rule = Decide(column="validation_100", lower=["DivBO"], higher=["RS"])
     made = rows([0.0] * 3)
     for row in made:
@@ -210,9 +210,11 @@ def test_the_lowest_validation_loss_of_an_iteration():
         row["validation_curve"] = f"1:0.5 99:{0.3 + lead} 100:{0.2 + lead} 101:0.1"
     found = decide(rule, made)[1].iloc[0]
     assert found["difference"] == pytest.approx(0.01) and found["units"] == 3
-    for row in made[:4]:
-        row["validation_curve"] = ""
-    assert decide(rule, made)[1].iloc[0]["units"] == 2
+    made[0]["validation_curve"] = "101:0.1"
+    found = decide(rule, made)[1].iloc[0]
+    assert (
+        found["difference"] == pytest.approx((-0.8 / 2 + 0.01 + 0.02) / 3) and found["units"] == 3
+    )
 
 
 def test_the_first_tenth():
@@ -222,9 +224,11 @@ def test_the_first_tenth():
         lead = 0.01 * int(row["dataset"][1]) if row["method"] == "RS" else 0.0
         row["test_tenths"] = f"{0.3 + lead} 0.1"
     assert decide(rule, made)[1]["difference"].item() == pytest.approx(0.01)
-    for row in made[:4]:
-        row["test_tenths"] = " 0.1"  # without a model after the first tenth
-    assert decide(rule, made)[1]["units"].item() == 2
+    made[0]["test_tenths"] = " 0.1"  # without a model after the first tenth
+    found = decide(rule, made)[1].iloc[0]
+    assert (
+        found["difference"] == pytest.approx((-0.7 / 2 + 0.01 + 0.02) / 3) and found["units"] == 3
+    )
 
 
 def test_twice_the_seconds_of_fitting_and_suggesting_are_a_difference_of_one():

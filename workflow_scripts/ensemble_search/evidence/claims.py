@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ensemble_search.analysis import effects, ranks, wilcoxon
+from ensemble_search.analysis import losses as metric_losses
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.papers.agreement import AGREES, DIFFERS
 from ensemble_search.papers.claims import Decide
@@ -111,7 +112,7 @@ def _compared(rule: Decide, study: Mapping[str, Any], rows: Rows) -> pd.DataFram
     if table.empty or not set(methods) <= set(table["method"]):
         index = pd.MultiIndex.from_tuples([], names=["dataset", "repeat"])
         return pd.DataFrame(index=index, columns=methods, dtype=float)
-    runs = _runs(table, rule.column)[methods].dropna()
+    runs = _runs(study, table, rule.column)[methods].dropna()
     if own := rule.datasets or list(rule.printed):
         runs = runs[runs.index.isin(own, level="dataset")]
     if rule.halfway:
@@ -121,7 +122,7 @@ def _compared(rule: Decide, study: Mapping[str, Any], rows: Rows) -> pd.DataFram
     return runs
 
 
-def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
+def _runs(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.DataFrame:
     """One row per data set and repeat, one column per method; curves for ``reached``."""
     if column == "validation_100":
         values = pd.Series([_at(curve, 100) for curve in table["validation_curve"]], table.index)
@@ -136,6 +137,8 @@ def _runs(table: pd.DataFrame, column: str) -> pd.DataFrame:
         values = table["validation_curve"].where(table["validation_curve"] != "")
     else:
         values = pd.to_numeric(table[column])
+    if column in ("validation_100", "test_1"):  # some runs had no model yet
+        values = metric_losses.of(study).with_failures(values, table["dataset"])
     return table.assign(value=values).pivot(
         index=["dataset", "repeat"], columns="method", values="value"
     )
