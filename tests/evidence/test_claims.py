@@ -202,7 +202,7 @@ def test_committed_evidence_decides_all_claims_of_its_study():
 
 
 def test_the_lowest_validation_loss_of_an_iteration():
-    """Losses that fall later do not count; a run without a model until then has the worst loss."""
+    """Older rows lack it; a run without a model until then has the worst loss."""
     rule = Decide(column="validation_100", lower=["DivBO"], higher=["RS"])
     made = rows([0.0] * 3)
     for row in made:
@@ -212,9 +212,16 @@ def test_the_lowest_validation_loss_of_an_iteration():
     assert found["difference"] == pytest.approx(0.01) and found["units"] == 3
     made[0]["validation_curve"] = "101:0.1"
     found = decide(rule, made)[1].iloc[0]
-    assert (
-        found["difference"] == pytest.approx((-0.8 / 2 + 0.01 + 0.02) / 3) and found["units"] == 3
-    )
+    assert found["difference"] == pytest.approx((-0.8 / 2 + 0.01 + 0.02) / 3)
+    assert found["units"] == 3
+    for row in made[:4]:
+        row["validation_curve"] = ""
+    assert decide(rule, made)[1].iloc[0]["units"] == 2
+    made[0]["test_tenths"] = made[2]["test_tenths"] = " " * 9  # never a model
+    for row in made[1:4:2]:
+        row["validation_curve"] = "1:0.2"
+    found = decide(rule, made)[1].iloc[0]
+    assert found["difference"] == pytest.approx((-0.8 + 0.01 + 0.02) / 3)
 
 
 def test_the_first_tenth():

@@ -139,6 +139,9 @@ def _runs(study: Mapping[str, Any], table: pd.DataFrame, column: str) -> pd.Data
         values = pd.to_numeric(table[column])
     if column in ("validation_100", "test_1"):  # some runs had no model yet
         values = metric_losses.of(study).with_failures(values, table["dataset"])
+    if column == "validation_100":  # older rows have no curve, although they had a model
+        curve, tenths = table["validation_curve"], table["test_tenths"].str.strip()
+        values = values.where((curve != "") | (tenths == ""))
     return table.assign(value=values).pivot(
         index=["dataset", "repeat"], columns="method", values="value"
     )
