@@ -66,7 +66,7 @@ def verdict(
         text = f"{listed(leaders)} share the lowest average rank in test {losses.title}, {rank}."
         means = ", ".join(f"{m} {losses.text(summary.loc[m, 'error'])}" for m in leaders)
         means = f"Their mean test {losses.plural} over the data sets: {means}."
-        sentences = [means, alone, _power(final), repeats]
+        sentences = [means, alone, _power(final, 1), repeats]
         return Verdict(text, [s for s in sentences if s], summary)
     leader = leaders[0]
     runners = list(places.index[places == places.iloc[1]])
@@ -84,7 +84,7 @@ def verdict(
     sentences.append(_interval(summary, leader, len(compared.datasets)))
     if reference in compared.methods and reference not in (leader, *runners):
         sentences.append(_about(summary, leader, reference, losses))
-    sentences += [_power(final), repeats]
+    sentences += [_power(final, len(runners)), repeats]
     return Verdict(headline, [s for s in sentences if s], summary)
 
 
@@ -164,11 +164,11 @@ def _sure(
             f"of the {number_of(len(others), 'other method')}; {against}. The leader was picked "
             "after seeing the results, so these p-values are optimistic.",
         )
-    possible = pairs.map(wilcoxon.smallest_p) <= ALPHA
-    if not possible.any():
+    if _smallest(int(pairs.max()), n * len(runners)) > ALPHA:
         return False, "there are too few data sets and repeats to rule out chance", ""
     tests = wilcoxon.compare(final[[leader, *runners]], leader)
-    counts = pd.crosstab(tests["method"], tests["outcome"])
+    outcomes = tests["outcome"].where(wilcoxon.holm(list(tests["p"])) <= ALPHA, "same")
+    counts = pd.crosstab(tests["method"], outcomes)
     counts = counts.reindex(index=runners, columns=["better", "same", "worse"], fill_value=0)
     unsure = list(counts.index[counts["better"] == 0])
     mixed = list(counts.index[(counts["better"] > 0) & (counts["worse"] > 0)])
@@ -190,7 +190,9 @@ def _sure(
         not unsure and not mixed,
         claim,
         f"With {number_of(n, 'data set')} only repeats can be tested: over them (Wilcoxon "
-        f"signed-rank, p ≤ {ALPHA}) {leader} is {'; '.join(found)}.",
+        f"signed-rank, p ≤ {ALPHA} by Holm for {number_of(len(tests), 'test')}) {leader} is "
+        f"{'; '.join(found)}. The leader was picked after seeing the results, so these tests are "
+        "optimistic.",
     )
 
 
@@ -227,7 +229,8 @@ def _interval(summary: pd.DataFrame, leader: str, n: int) -> str:
         )
     return (
         f"Over data sets like these {n}, {leader}'s average rank is between {row['low']:.2f} and "
-        f"{row['high']:.2f} (95 % interval by Student's t, clipped to 1 and {len(summary)})."
+        f"{row['high']:.2f} (95 % interval by Student's t, clipped to 1 and {len(summary)}; "
+        f"optimistic, because {leader} was picked for its rank on these)."
     )
 
 
@@ -258,10 +261,14 @@ def _about(summary: pd.DataFrame, leader: str, reference: str, losses: Losses) -
     )
 
 
-def _power(final: pd.DataFrame) -> str:
-    """Warn if the smallest possible p-value is too large for any finding."""
+def _power(final: pd.DataFrame, runners: int) -> str:
+    """Warn if the smallest possible p-value is too large for any finding.
+
+    Over repeats, the leader is compared with so many ``runners``-up on each data set.
+    """
     pairs = final.groupby(level="dataset").size()
-    limits = [(len(pairs), "data set", final.shape[1] - 1), (int(pairs.max()), "repeat", 1)]
+    limits = [(len(pairs), "data set", final.shape[1] - 1)]
+    limits.append((int(pairs.max()), "repeat", len(pairs) * runners))
     parts, least = [], []
     for n, what, comparisons in limits:
         if _smallest(n, comparisons) <= ALPHA:
