@@ -26,6 +26,7 @@ DIVERSITY = [
     for name in plugins.available("surrogates")
     if issubclass(plugins.load("surrogates", name), DiversitySurrogate)
 ]
+PERFORMANCE = [name for name in plugins.available("surrogates") if name not in DIVERSITY]
 #: Those of which more is known than the contract, which holds for every file.
 SYMMETRIC = ["forest-kernel", "lightgbm-pairs", "random-forest-pairs", "xgboost-pairs"]
 KNOWN = [*SYMMETRIC, "lightgbm-single"]
@@ -233,6 +234,29 @@ def test_almost_nothing_observed(name, n):
     )(made(6, seed=1)[0], vectors)
     assert samples.shape[1:] == (6, n)
     assert np.isfinite(samples).all()
+
+
+@pytest.mark.parametrize("name", PERFORMANCE)
+@pytest.mark.parametrize("errors", ["falling", "equal"])
+@pytest.mark.parametrize("n", [1, 2, 25])
+def test_predictions_of_errors(name, errors, n):
+    """Of any number of configurations; the same with the same seed; nothing given is changed."""
+    vectors, new = made(n)[0], made(8, seed=4)[0]
+    losses = np.linspace(0.4, 0.2, n) if errors == "falling" else np.full(n, 0.3)
+    given = vectors.copy(), losses.copy(), CATEGORIES.copy()
+    fit = plugins.load("surrogates", name)().fit
+    model = fit(*given, np.random.default_rng(0))
+    mean, std = model(new)
+    for values in (mean, std):
+        assert isinstance(values, np.ndarray)
+        assert values.shape == (8,)
+        assert np.isfinite(values).all()
+    assert (std >= 0).all()
+    assert [len(values) for values in model(new[:1])] == [1, 1]
+    for before, after in zip((vectors, losses, CATEGORIES), given, strict=True):
+        np.testing.assert_array_equal(before, after)
+    again = fit(*given, np.random.default_rng(0))(new)
+    np.testing.assert_array_equal(again, (mean, std))
 
 
 @pytest.mark.parametrize("name", KNOWN)
