@@ -22,9 +22,10 @@ PREPARATION = Preparation(
         Numbers("new", "boolean", {"new": 1.0}),
         Categories("colour", ["blue", "red", "NA"], ["green", "null"], "red"),
         Categories("label", ["x", "y"], ["z"], "z"),
+        Categories("code", ["1", "2", "30"], ["7"], "1"),
         Numbers("day", "date", {f"day.{part}": 2.0 for part in DATE_PARTS}),
     ],
-    ["day", "label", "colour", "new", "size (cm)"],
+    ["day", "code", "label", "colour", "new", "size (cm)"],
 )
 EXAMPLE = next(
     block
@@ -44,6 +45,7 @@ def frame(n=300):
         "new": rng.choice([True, False], n),
         "colour": rng.choice(["red", "blue", "green", "NA", "other", None, "null", "?"], n),
         "label": rng.choice(["x", "y", "z", ""], n),
+        "code": rng.choice([1, 2, 30, 7, 99, np.nan], n),  # of floats, as pandas reads them
         "day": days.to_numpy(),
     })  # fmt: skip
 

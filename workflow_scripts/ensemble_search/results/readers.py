@@ -229,7 +229,7 @@ def search(folder: Path, of: Mapping[str, Any] | None = None) -> dict[str, Any]:
 
 
 def given(manifest: Mapping[str, Any]) -> int:
-    """Return how many evaluations a search was given; they come first in its files."""
+    """Return how many evaluations were given to a search; they come first in its files."""
     origin = manifest.get("origin")  # older versions did not store it
     return origin.get(GIVEN, 0) if isinstance(origin, dict) else 0
 
