@@ -114,6 +114,29 @@ def test_integers_have_the_probability_of_their_interval(column, values):
     np.testing.assert_allclose(np.exp(found), masses @ shares, rtol=1e-6)
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_ratios_of_wide_integers_are_those_of_densities(log):
+    """An interval of length 1 in 2^50 is too narrow for a difference of two probabilities."""
+    column = Column.of(Integer("n", (1, 2**50), log=log))
+    good, bad = (
+        estimate(column, column.entries(np.array(values, dtype=float)))
+        for values in ((1, 5, 2**40, 2**49, 2**50 - 1), (2**47, 2**48))
+    )
+    entries = good.draw(24, np.random.default_rng(0))
+    positions = column.positions(entries)[:, None]
+
+    def density(of):
+        inside = norm.cdf(1, of.means, of.deviations) - norm.cdf(0, of.means, of.deviations)
+        values = norm.logpdf(positions, of.means, of.deviations)
+        return np.log(np.exp(values) @ of.weights / (of.weights @ inside))
+
+    found = good.log_likelihood(entries) - bad.log_likelihood(entries)
+    large = positions[:, 0] > 0.6  # on a logarithmic scale, small integers have wide intervals
+    assert large.any()
+    expected = (density(good) - density(bad))[large]
+    np.testing.assert_allclose(found[large], expected, rtol=1e-6, atol=1e-6)
+
+
 @given(st.lists(st.floats(0, 1), max_size=40), st.sampled_from([FLOAT, LOG]))
 def test_densities_integrate_to_1(uniform, column):
     made = estimate(column, column.draw(np.array(uniform)))

@@ -13,6 +13,8 @@ from ensemble_search.spaces._encoding import Column
 
 #: Number of latest observations with full weight.
 RECENT = 25
+#: Width below which an integer's interval is too narrow to subtract distribution functions.
+NARROW = 1e-9
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,20 @@ class Numbers:
     def log_likelihood(self, entries: np.ndarray) -> np.ndarray:
         """Log density of entries on [0, 1], of shape (m,); for integers, log probability."""
         if self.column.whole:
-            ends = (self.column.positions(entries, shift)[:, None] for shift in (0.5, -0.5))
-            upper, lower = map(self._cumulative, ends)
-            likelihood = upper - lower
+            upper, lower = (self.column.positions(entries, shift)[:, None] for shift in (0.5, -0.5))
+            likelihood = self._cumulative(upper) - self._cumulative(lower)
+            width = np.maximum(upper - lower, np.finfo(float).tiny)
+            if (width < NARROW).any():
+                narrow = width * self._density(entries)
+                likelihood = np.where(width < NARROW, narrow, likelihood)
         else:
-            z = (self.column.positions(entries)[:, None] - self.means) / self.deviations
-            likelihood = np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * self.deviations)
+            likelihood = self._density(entries)
         return np.log(likelihood @ self.weights / self._inside.sum())
+
+    def _density(self, entries: np.ndarray) -> np.ndarray:
+        """Densities of the Gaussians at entries, of shape (m, n)."""
+        z = (self.column.positions(entries)[:, None] - self.means) / self.deviations
+        return np.exp(-0.5 * z * z) / (np.sqrt(2 * np.pi) * self.deviations)
 
     @property
     def _inside(self) -> np.ndarray:
