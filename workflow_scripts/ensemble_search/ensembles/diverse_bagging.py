@@ -14,9 +14,10 @@ from ensemble_search.ensembles.base import Ensemble, Members, Pool, Refit
 class DiverseBagging(Ensemble):
     """The mean of several fits of the best pipeline so far, each on a bag of training rows.
 
-    Based on a proposal of Dodge et al. (2017). Rows are similar if their features are close and, in
-    classification, their labels are the same. All evaluations use the same bags. If a refit fails,
-    for example because a pipeline needs more rows, the ensemble is the evaluation itself.
+    Based on Section 5.3 of Dodge's thesis proposal (2018). Rows are similar if their features are
+    close and, in classification, their labels are the same. All evaluations use the same bags. If a
+    refit fails, for example because a pipeline needs more rows, the ensemble is the evaluation
+    itself.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ NAMES = {
     "divbo": "DivBO (Shen et al., NeurIPS 2022)",
     "esmbo": "ESMBO (Lacoste et al., 2014)",
     "boasf": "BOASF (Zhu et al., 2020)",
-    "dodge": "k-DPPs (Dodge et al., 2017)",
+    "dodge": "k-DPPs (Dodge et al., 2017, and Dodge's thesis proposal)",
 }
 #: What README's words on the findings are between.
 MARKS = "(<!--findings-->|<!--/findings-->)"

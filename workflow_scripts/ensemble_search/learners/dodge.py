@@ -2,7 +2,7 @@
 
 J. Dodge, K. Jamieson and N. A. Smith: *Open Loop Hyperparameter Optimization and Determinantal
 Point Processes*, 2017. The paper's networks are convolutional, on sentences and word vectors; here,
-a network on tabular data has the same hyperparameters and ranges.
+a network on tabular data has the same hyperparameters and ranges, except in ``stable``.
 """
 
 import math

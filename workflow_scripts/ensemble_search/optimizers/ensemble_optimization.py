@@ -23,8 +23,8 @@ class EnsembleOptimization(BayesianOptimization):
     fixed seed for all searches, so that the ensemble ``slots``, built afterwards, has the same
     slots.
 
-    The original uses a Gaussian process and majority votes; here, as in the DivBO paper's
-    experiments, the model is a random forest and ensembles average class probabilities.
+    The original uses a Gaussian process and majority votes; here, as in the surviving code of
+    DivBO's authors, the model is a random forest and ensembles average class probabilities.
 
     ``why`` is as in ``bo``, plus ``slot`` (from 0).
     """

@@ -1,4 +1,4 @@
-"""Diversity surrogates that learn from pairs of configurations (DivBO paper, Section 3.2)."""
+"""Diversity surrogates that learn from pairs of configurations (DivBO paper, Section 3.1)."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ class BoostedPairs(_OnPairs):
 
 
 class LightGBMPairs(BoostedPairs):
-    """The surrogate of the DivBO paper: LightGBM regressors (Section 3.2).
+    """The surrogate of the DivBO paper: LightGBM regressors (Section 3.1).
 
     The paper mentions several models without details. Here there are 5 models of 200 trees, each
     trained on the pairs of a random 80 % of the configurations. Predictions average both orders of

@@ -9,7 +9,7 @@ from ensemble_search.surrogates.base import one_hot
 
 @dataclass(frozen=True)
 class Pairs:
-    """All ordered pairs of n configurations, including (i, i) (DivBO paper, Section 3.2)."""
+    """All ordered pairs of n configurations, including (i, i) (DivBO paper, Section 3.1)."""
 
     #: float32, of shape (n * n, 2 * n_varying): row i * n + j has the columns of i, then those of
     #: j.
