@@ -61,6 +61,21 @@ def test_of_equal_ones_the_oldest_are_good():
     assert good.tolist() == [False, True, True, False, True]
 
 
+def test_failures_are_worse_than_the_only_success():
+    """Only x > 0.9 works: the success is the good one although failures are older."""
+    space = Line()
+    configurations = space.sample(300, np.random.default_rng(1))
+    right = next(c for c in configurations if c["x"] > 0.9)
+    tried = [c for c in configurations if c["x"] < 0.9][:20]
+    success = Observation(right, "ok", 0.2, np.full((SAMPLES, 2), 0.5, np.float32))
+    failures = [Observation(c, "timeout", float("nan"), None) for c in tried]
+    past = History(space, LABELS, (*failures[:10], success, *failures[10:]))
+    optimizer = TreeParzenEstimator(gamma=0.2)
+    suggested = [optimizer.suggest(past, np.random.default_rng(t)) for t in range(50)]
+    assert {s.why["good"] for s in suggested} == {1}
+    assert np.mean([s.configuration["x"] > 0.9 for s in suggested]) > 0.5
+
+
 def test_one_candidate_is_a_draw_from_the_good_ones(past):
     optimizer, likely = TreeParzenEstimator(candidates=1), line_models(past)[0]
     drawn = [

@@ -9,8 +9,9 @@ from pydantic import Field
 
 from ensemble_search.optimizers._model_based import batches, parzen, per_algorithm
 from ensemble_search.optimizers._model_based.acquisition import settled
-from ensemble_search.optimizers.base import History, Suggestion, random_new
+from ensemble_search.optimizers.base import PENDING, History, Suggestion, random_new
 from ensemble_search.runtime.errors import UserError
+from ensemble_search.runtime.names import OK
 from ensemble_search.spaces.base import ALGORITHM, Space
 
 MOST_GOOD = 25
@@ -24,7 +25,7 @@ class TreeParzenEstimator(batches.BatchOptimizer):
     suggested as follows:
 
     1. The ``gamma`` * sqrt(n) best of n evaluations, rounded up and at most 25, are the good ones.
-       A failed evaluation counts as the worst successful one; ties go to the oldest.
+       A failed evaluation ranks behind all others; ties go to the oldest.
     2. Every hyperparameter has two Parzen estimators: l for the good evaluations in which it is
        active, g for the others. The last 25 observations of an estimator have weight 1; weights of
        older ones decrease linearly, to 1 / n.
@@ -46,9 +47,9 @@ class TreeParzenEstimator(batches.BatchOptimizer):
 
     hyperopt differs as follows: the user chooses the interval of integers (here it extends 0.5
     beyond each bound), equal numbers are in arbitrary order (here older first), no combination is
-    forbidden, configurations may repeat, and failed and pending evaluations are infinitely bad. In
-    Optuna, the prior's mean does not count as a neighbour, each Gaussian is truncated instead of
-    the mixture, and categories have a mixture, too.
+    forbidden, configurations may repeat, and pending evaluations are infinitely bad. In Optuna, the
+    prior's mean does not count as a neighbour, each Gaussian is truncated instead of the mixture,
+    and categories have a mixture, too.
 
     ``why``: ``origin`` (``initial``, ``parzen``, or ``fallback``: random, after 100 draws that were
     forbidden or known), ``good`` (number of good evaluations).
@@ -98,7 +99,8 @@ class TreeParzenEstimator(batches.BatchOptimizer):
             return first
         space = history.space
         points = space.points([o.configuration for o in history.observations])
-        good = self.good(history.errors)
+        failed = [o.status not in (OK, PENDING) for o in history.observations]
+        good = self.good(np.where(failed, np.inf, history.errors))
 
         @cache
         def estimates(i: int) -> tuple:
