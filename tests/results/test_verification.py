@@ -152,7 +152,7 @@ def test_rounding_is_no_problem(study):
     assert (found.problems, found.same, found.rounded) == ([], 0, 1)
 
 
-def test_a_replay_is_no_problem(study):
+def test_a_replay_is_no_problem_unless_its_table_is_damaged(study, monkeypatch):
     table = Path("tables/wine/fixed")
     tables.build([SEARCH], table)
     Path("study.yaml").write_text(yaml.safe_dump({**STUDY, "evaluation": {"replay": "tables"}}))
@@ -168,6 +168,19 @@ def test_a_replay_is_no_problem(study):
     )
     found = verification.verify(jobs, Path("results"), 3, 0)
     assert (found.problems, found.same) == ([], 3)
+    with monkeypatch.context() as patch:  # as if its models had been made elsewhere
+        patch.setattr(verification, "LookedUp", DivboSmall)
+        again = verification.verify(jobs, Path("results"), 3, 0)
+    assert (again.problems, again.same, again.folders) == ([], 0, found.folders)
+    file = table / "predictions-test.npy"
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    (problem,) = verification.verify(jobs, Path("results"), 0, 0).problems
+    assert problem.startswith(f"'{file}'")
+    file.unlink()
+    found = verification.verify(jobs, Path("results"), 0, 0)
+    assert all("copy the table again" in problem for problem in found.problems)
+    assert any(str(file) in problem for problem in found.problems)
 
 
 def test_other_spaces_and_older_results_are_no_problem(study):

@@ -16,6 +16,7 @@ from pydantic import Field, FiniteFloat, model_validator
 
 from ensemble_search.data import fetched
 from ensemble_search.evaluation import table as tables
+from ensemble_search.evaluation.table_checks import REMEDY
 from ensemble_search.runtime import files, schema
 from ensemble_search.runtime.errors import one_line
 from ensemble_search.runtime.files import Missing, Unusable
@@ -356,7 +357,10 @@ def predictions(folder: Path, part: str, rows: int) -> np.ndarray:
     about = tables.manifest(source)
     if tables.checksum(about) != table["checksum"]:
         raise Unusable(path, f"the table '{source}' is another than it was")
-    stored = tables.mapped(source, part, about["entries"])
+    try:
+        stored = tables.mapped(source, part, about["entries"])
+    except Unusable as error:  # the study may not be able to make it again
+        raise Unusable(error.path, error.reason, REMEDY) from None
     if len(entries) != rows or not ((entries >= 0) & (entries < len(stored))).all():
         raise Unusable(path, f"column 'entry' must hold {rows} entries of '{source}'")
     return stored[entries].astype(np.float32, copy=False)
