@@ -144,6 +144,7 @@ def test_tests_over_repeats_are_adjusted_for_their_number():
     assert any("0.05 by Holm for 4 tests" in s for s in answer.sentences)
 
 
+@pytest.mark.slow
 def test_equal_methods_seldom_have_a_winner():
     """In at most 2 of 40 studies; without an adjustment, in 3 of these."""
     rng, won = np.random.default_rng(0), 0
