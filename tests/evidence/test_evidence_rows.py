@@ -1,12 +1,13 @@
 """Rows of evidence: what they hold, when they are current, and how they are merged."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ensemble_search.analysis import load
+from ensemble_search.analysis import load, losses
 from ensemble_search.evidence import rows as evidence
 from ensemble_search.runtime import files
 from ensemble_search.runtime.errors import UserError
@@ -271,3 +272,17 @@ def test_rows_depend_on_the_pipelines_of_their_own_space():
         assert (evidence.numbers(content, moved) == evidence.numbers(content, RECORDED)) is same
     with pytest.raises(UserError, match=r"space: 'mine' has no recorded numbers; run: make record"):
         evidence.numbers(study(space="mine"), RECORDED)
+
+
+@pytest.mark.parametrize(("metric", "disagreement"), [("error", 0.25), ("squared-error", np.nan)])
+def test_members_of_regressions_have_no_disagreement(monkeypatch, metric, disagreement):
+    final = SimpleNamespace(members=[1, 3], disagreement=0.25)
+    monkeypatch.setattr(evidence.member_diversity, "read", lambda *run: final)
+    found = SimpleNamespace(
+        study={"methods": {"A": {"search": "a"}}},
+        errors=lambda *run: np.array([0.5, 0.0, 0.25]),
+        losses=losses.of({"metric": metric}),
+    )
+    assert evidence._members(found, "d", "A", 0) == pytest.approx(
+        {"member_error": 0.375, "disagreement": disagreement}, nan_ok=True
+    )

@@ -56,21 +56,21 @@ def interval(
 
     In classification, losses that are not means over rows, such as 1 - AUC, hardly vary between
     bootstraps of few rows of a class. If the rarest class has fewer than :data:`RARE` rows, or
-    groups, if two classes have fewer than :data:`FEW` expected mistakes (rows times loss), or if
-    the loss is extreme, the interval is Wilson's for as many rows as the rarest class has: a share
+    groups, fewer than :data:`FEW` expected mistakes (rows times loss), or if the loss is extreme,
+    the interval is Wilson's for as many rows as the rarest class has: a share
     of n has the largest variance that an AUC with n rows in the smaller class can have (Birnbaum &
     Klose, 1957). Of two classes, :data:`OF_POSITIVES` count the rows of the positive one, as the
     binomial interval of an average precision does (Boyd, Eng & Page, ECML 2013). Weighted rows, and
     groups of unequal weight, count by Kish's effective number.
     The balanced error, a mean of independent shares, combines the intervals of these (Zou & Donner,
-    Statistics in Medicine 2008), without groups or weights. So does the mean of the rows' losses
-    if fewer than :data:`RARE` rows, or groups, are wrong: see :func:`_few_wrong`.
+    Statistics in Medicine 2008), without groups or weights. The mean of the rows' losses has its
+    own if fewer than :data:`RARE` rows, or groups, are wrong: see :func:`_few_wrong`.
     """
     rng = np.random.default_rng(0)
     single = metric.losses(labels, predictions)
     if isinstance(metric, BalancedError) and groups is None and not metric.weights.size:
         return _mean_share(labels, predicted_labels(predictions) != labels)
-    if single is not None and metric.task == CLASSIFICATION and not metric.weights.size:
+    if single is not None and metric.task == CLASSIFICATION:
         found = _few_wrong(metric, labels, predictions, groups)
         if found is not None:
             return found
@@ -82,7 +82,7 @@ def interval(
         two = predictions.shape[1] == 1
         n = counts[-1] if two and metric.title in OF_POSITIVES else min(counts)
         p = loss / metric.worst
-        few = min(counts) < RARE or p in (0, 1) or (two and groups is None and n * p < FEW)
+        few = min(counts) < RARE or p in (0, 1) or (groups is None and n * p < FEW)
         # Losses of users' metrics may be unlimited.
         if few and 0 <= p <= 1 and np.isfinite(metric.worst):
             low, high = wilson(n * p, n)
@@ -108,7 +108,7 @@ def _counts(labels: np.ndarray, groups: np.ndarray | None, weights: np.ndarray) 
         own = weights[rows] if weights.size else np.ones(np.count_nonzero(rows))
         if groups is not None:
             own = np.bincount(np.unique(groups[rows], return_inverse=True)[1], own)
-        found.append(float(own.sum() ** 2 / np.sum(own**2)))
+        found.append(_effective(own))
     return found
 
 
@@ -141,26 +141,37 @@ def _few_wrong(
     n, k = len(labels), int(np.count_nonzero(wrong))
     if k == n or (k if groups is None else len(np.unique(groups[wrong]))) >= RARE:
         return None
-    losses = np.asarray(metric.losses(labels, predictions), dtype=float)
+    plain = metric.with_weights(UNWEIGHTED)
+    losses = np.asarray(plain.losses(labels, predictions), dtype=float)
     table = predictions
     if table.shape[1] == 1:
         table = np.column_stack((1 - table, table))
-    if_wrong = np.asarray(metric.losses(np.argsort(table, axis=1)[:, -2], predictions), dtype=float)
+    if_wrong = np.asarray(plain.losses(np.argsort(table, axis=1)[:, -2], predictions), dtype=float)
     if np.isin(np.concatenate([losses, if_wrong]), (0, 1)).all():
         return None
-    doubts = np.maximum(1 - table.max(axis=1), LOWEST)
+    own = metric.weights / metric.weights.mean() if metric.weights.size else np.ones(n)
+    doubts = own * np.maximum(1 - table.max(axis=1), LOWEST)
     expected = np.average(if_wrong, weights=doubts)
-    of_wrong, right = np.append(losses[wrong], expected), losses[~wrong]
-    gap, middle = of_wrong.mean() - right.mean(), losses.mean()
-    ends = np.array(share(wrong, groups))
-    sides = np.abs(ends - k / n) * gap
+    of_wrong, of_these = np.append(losses[wrong], expected), np.append(own[wrong], 1)
+    in_wrong = np.average(of_wrong, weights=of_these)
+    in_right = np.average(losses[~wrong], weights=own[~wrong])
+    gap, middle, p = in_wrong - in_right, np.average(losses, weights=own), own[wrong].sum() / n
+    ends = np.array(share(wrong, groups, metric.weights))
+    sides = np.abs(ends - p) * gap
     if groups is not None:
         low, high = _jackknife(metric, labels, predictions, groups)
         return max(0.0, min(low, middle - sides[0])), max(high, middle + sides[1])
-    variance = of_wrong.var() + np.average((if_wrong - expected) ** 2, weights=doubts) / (k + 1)
-    own = right.var() * len(right) / n**2
-    low, high = np.hypot(sides, Z * np.sqrt(own + np.maximum(ends, k / n) * variance / n)).tolist()
+    variance = np.average((of_wrong - in_wrong) ** 2, weights=of_these)
+    variance += np.average((if_wrong - expected) ** 2, weights=doubts) / _effective(of_these)
+    of_right = np.sum((own[~wrong] * (losses[~wrong] - in_right)) ** 2) / n**2
+    of_wrong_rows = np.maximum(ends, p) * variance / _effective(own)
+    low, high = np.hypot(sides, Z * np.sqrt(of_right + of_wrong_rows)).tolist()
     return max(0.0, middle - low), middle + high
+
+
+def _effective(weights: np.ndarray) -> float:
+    """Return the number of rows of equal weight that a mean is as exact with (Kish, 1965)."""
+    return float(weights.sum() ** 2 / np.sum(weights**2))
 
 
 def _jackknife(
@@ -209,7 +220,7 @@ def share(
     """
     own = weights if weights.size else np.ones(len(hits))
     whole = own.sum()
-    p, n = float(own[hits].sum() / whole), float(whole**2 / np.sum(own**2))
+    p, n = float(own[hits].sum() / whole), _effective(own)
     sums: np.ndarray = own * (hits - p)
     k, z, scale = len(hits), Z, 1.0
     if groups is not None:
@@ -342,14 +353,15 @@ def importance(
     metric: Metric,
     seed: int,
 ) -> list[dict[str, Any]]:
-    """Measure how much the loss rises when the values of a column are shuffled.
+    """Measure how much the loss rises when a column has the values of other rows.
 
     ``as_used`` turns predictions as stored into those that the metric is to see.
     All features made from a column are shuffled together, on at most ``ROWS`` rows, fewer in wide
-    tables. Of more than ``MOST_COLUMNS`` columns, only those are measured whose features have the
-    largest absolute correlations with predictions on these rows. Classes have equally many of these
-    rows, if possible, weighted by their share of all rows. Returns, by decreasing importance:
-    ``column``, ``rise`` of the loss (mean over ``REPEATS``) and ``spread`` (standard deviation).
+    tables; their new values come from all rows. Of more than ``MOST_COLUMNS`` columns, only those
+    are measured whose features have the largest absolute correlations with predictions on these
+    rows. Classes have equally many of these rows, if possible, weighted by their share of all rows.
+    Returns, by decreasing importance: ``column``, ``rise`` of the loss (mean over ``REPEATS``) and
+    ``spread`` (standard deviation).
     """
     rng = np.random.default_rng(seed)
     columns = ensemble.preparation.places()
@@ -364,6 +376,7 @@ def importance(
     else:
         rows = rows[:most]
         metric = metric.on(rows)
+    everywhere = X
     X, labels = X[rows], labels[rows]
 
     def predict(features: np.ndarray) -> np.ndarray:
@@ -374,7 +387,9 @@ def importance(
     for name, places in _related(columns, X, predictions).items():
         shuffled = np.tile(X, (REPEATS, 1, 1))
         for repeat in shuffled:
-            repeat[:, places] = X[rng.permutation(len(X))][:, places]
+            # From all rows, in which rare classes are rare.
+            others = rng.permutation(len(everywhere))[: len(X)]
+            repeat[:, places] = everywhere[others][:, places]
         parts = np.split(predict(shuffled.reshape(-1, X.shape[1])), REPEATS)
         rises = [metric.loss(labels, each) - usual for each in parts]
         rise, spread = float(np.mean(rises)), float(np.std(rises))

@@ -96,7 +96,9 @@ DEFINITIONS = (
     "sets and splits.",
     "- Ranks are among the methods that the claim is about, by their means over repeats.",
     "- A share of data sets agrees if its interval (Clopper and Pearson's) lies above the share "
-    "expected by chance, of methods that are alike and tie as often.",
+    "expected by chance, of methods that are alike and tie as often. If the other methods' "
+    "results are correlated, as those of one search are, it agrees by chance more often than the "
+    "next line says.",
     "- If the claimed difference did not exist, a claim about a single one would still agree by "
     "chance once in forty times, and differ as often. A claim about k differences agrees more "
     "rarely, and differs up to k times as often.",

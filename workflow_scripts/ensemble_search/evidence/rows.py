@@ -33,6 +33,7 @@ from ensemble_search.results import layout, outdated
 from ensemble_search.runtime import code_version, files, plugins
 from ensemble_search.runtime.errors import UserError
 from ensemble_search.runtime.files import Missing
+from ensemble_search.runtime.names import CLASSIFICATION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -314,7 +315,10 @@ def _count(counts: "pd.DataFrame", key: tuple, column: str) -> float:
 
 
 def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str, float]:
-    """Mean loss and disagreement of the members of a final ensemble; NaN if not stored."""
+    """Mean loss and disagreement of the members of a final ensemble; NaN if not stored.
+
+    Members of regressions, which predict no classes, have no disagreement.
+    """
     try:
         final = member_diversity.read(found, method, dataset, repeat)
     except Missing:
@@ -322,7 +326,8 @@ def _members(found: Results, dataset: str, method: str, repeat: int) -> dict[str
     search = found.study["methods"][method]["search"]
     errors = found.errors(dataset, search, repeat)[np.array(final.members, dtype=int) - 1]
     mean = float(errors.mean()) if len(errors) else np.nan
-    return {"member_error": mean, "disagreement": final.disagreement}
+    disagreement = final.disagreement if found.losses.task == CLASSIFICATION else np.nan
+    return {"member_error": mean, "disagreement": disagreement}
 
 
 def tenths(rows: "pd.DataFrame") -> "pd.DataFrame":
